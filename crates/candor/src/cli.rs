@@ -81,12 +81,15 @@ pub(crate) enum Command {
     /// Build circuits over modelled links, satellites among them, in virtual time
     ///
     /// TOPOLOGY is a name that `candor list topologies` knows, or a TOML file. Times are simulated: the delays, rates and losses of the topology, a model of TCP, and
-    /// the state machines that candor's clients and relays run. Nothing is sent. Topologies with satellites that move, such as leo-pass and leo-shell, have circuits spread over
-    /// the time for which they are followed; --pass shows them one after another.
+    /// the state machines that candor's clients and relays run. Topologies with satellites that move, such as leo-pass and leo-shell, have circuits spread over
+    /// the time for which they are followed; --pass shows them one after another. Nothing is sent, unless --tun or --both asks for it: then relays, target and client are
+    /// processes in network namespaces of this machine, and the same links carry their packets between TUN devices. Nothing of that is left when candor ends, even if it is
+    /// killed.
     #[command(
         after_help = "Examples:\n  candor circuit leo-bent-pipe\n  candor circuit sagin-01 --set paper --cold\n  candor circuit my.toml \
                       --handshake ntor --handshake hybrid-768 --circuits 1000\n  candor circuit leo-shell --pass --handshake hybrid-768\n  candor \
-                      circuit leo-pass --pass --elements my.tle --from 2026-11-26T18:00:00Z"
+                      circuit leo-pass --pass --elements my.tle --from 2026-11-26T18:00:00Z\n  candor circuit sagin-01 sagin-02 --both --lossless \
+                      --handshake hybrid-768"
     )]
     Circuit(CircuitArguments),
     /// List tasks, peers, topologies or tiers

@@ -18,11 +18,12 @@ mod read;
 mod ways;
 
 pub use built_in::{BUILT_IN, BuiltIn};
-pub use flight::{Flight, FlightError, Orbit, Satellites};
+pub use flight::{Flight, FlightError, NeverSeen, Orbit, Satellites};
 pub use ways::Step;
 
-use crate::model::{Loss, Profile};
+use crate::model::{LinkModel, Loss, Profile};
 use crate::orbit::Part;
+use crate::random::Random;
 use std::fmt;
 use std::sync::Arc;
 
@@ -160,6 +161,18 @@ impl Topology {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// Each link in use, there and back, under a set of values. Losses come from a stream of their own for each direction, all from one seed.
+    pub fn models(&self, set: Option<&str>, seed: u64) -> Vec<[LinkModel; 2]> {
+        let links = self.links.iter().enumerate().map(|(index, link)| {
+            let model = |way: usize| {
+                let seed = Random::stream(seed, 2 * index as u64 + way as u64).bits();
+                LinkModel::new(link.profiles(set)[way].clone(), seed)
+            };
+            [model(0), model(1)]
+        });
+        links.collect()
     }
 
     /// The same links without loss, limits of rate and queues: what is left is delay.

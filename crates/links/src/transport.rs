@@ -5,7 +5,7 @@
 //!
 //! What it does as the kernel does:
 //!
-//! - SYN, SYN-ACK, ACK, sent again after 1 s, 2 s, 4 s … (RFC 6298), seven times in all;
+//! - SYN, SYN-ACK, ACK, sent again after 1 s, 2 s, 4 s … (RFC 6298), but a SYN five times after 1 s before that begins (Linux 6.5 and later);
 //! - an initial window of ten segments (RFC 6928), slow start, one segment more for each that is acknowledged, growth only where the window
 //!   was in use;
 //! - smoothed round-trip times, a retransmission timeout of at least 200 ms above them, doubled each time (RFC 6298, with Linux's minimum); the
@@ -34,6 +34,9 @@ pub const SEGMENT: u64 = 1448;
 const MOST_SYNS: u32 = 7;
 /// Bytes of the headers of a segment: IPv4's 20, TCP's 20, and 12 of time stamps.
 pub const HEADERS: usize = 52;
+
+/// SYNs that are sent again after the same time before it doubles (Linux, `tcp_syn_linear_timeouts`, which is 4: the first doubling follows the fifth).
+const LINEAR: u32 = 4;
 
 /// One segment, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,9 +220,10 @@ impl Endpoint {
     fn shake(&mut self, now: Duration) {
         let (_, sent) = self.handshake;
         self.handshake = (now, sent + 1);
-        // 1 s, doubled each time (RFC 6298, section 2.1), at most a minute.
-        self.again_at = Some(now + Duration::from_secs(1 << sent.min(6)));
         let acknowledges = self.state == State::Answering;
+        // 1 s, doubled each time (RFC 6298, section 2.1), at most a minute.
+        let doublings = if acknowledges { sent } else { sent.saturating_sub(LINEAR) };
+        self.again_at = Some(now + Duration::from_secs(1 << doublings.min(6)));
         self.out.push_back(Segment { syn: true, acknowledges, start: 0, length: 0, ack: 0, ranges: Vec::new() });
     }
 

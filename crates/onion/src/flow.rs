@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_sender_that_ignores_its_window_is_refused() {
-        for (mut flow, window) in [(Flow::fixed(), 1000), (Flow::vegas(31, &Parameters::default()), MOST_UNACKNOWLEDGED)]
+        for (mut flow, window) in
+            [(Flow::fixed(), 1000), (Flow::vegas(31, &Parameters::default()), MOST_UNACKNOWLEDGED)]
         {
             (1..=window).for_each(|cell| flow.received(tag(cell)).expect("the window allows it"));
             assert!(flow.received(tag(0)).is_err());

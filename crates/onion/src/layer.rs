@@ -138,9 +138,7 @@ impl RelayLayer {
         secret::takes("layer/relay/keys", material);
         crypto.check_length(material)?;
         Ok(Self(match crypto {
-            Crypto::Tor1 => {
-                Relay::Tor1(stack::clearing::<FRAMES, _>(|| Box::new(tor1::Relay::new(cpu, material))))
-            }
+            Crypto::Tor1 => Relay::Tor1(stack::clearing::<FRAMES, _>(|| Box::new(tor1::Relay::new(cpu, material)))),
             Crypto::Cgo => Relay::Cgo(cgo::Relay::new(cpu, material)),
         }))
     }

@@ -20,9 +20,9 @@ mod traits;
 use crate::low::x86_64::aes::{self as low, RoundKeys};
 use crate::stack;
 use crate::wipe::wipe;
-use alloc::boxed::Box;
 use ::aes::cipher::consts::U16;
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use alloc::boxed::Box;
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]

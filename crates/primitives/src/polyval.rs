@@ -14,8 +14,8 @@ use crate::low::x86_64::polyval as low;
 use crate::stack;
 #[cfg(target_arch = "x86_64")]
 use crate::wipe::wipe;
-use alloc::boxed::Box;
 use ::polyval::universal_hash::UniversalHash;
+use alloc::boxed::Box;
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]

@@ -55,6 +55,8 @@ const ROOMS: &[Room] = &[
     Room { name: "opaque-ffi", place: Place::Product(3), may_use: &["opaque"] },
     // Circuits in virtual time are `onion`'s state machines; `primitives` for the traits that their stand-ins for cryptography implement.
     Room { name: "links", place: Place::Product(3), may_use: &["onion", "primitives"] },
+    // Carries the packets of real processes by the model of `links`.
+    Room { name: "testbed", place: Place::Above, may_use: &["links"] },
     // `primitives` for the keys that a relay keeps in its file, as bytes.
     Room { name: "network", place: Place::Product(3), may_use: &["onion", "links", "primitives"] },
     // What others have stored, and nothing that candor would choose.
@@ -77,7 +79,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "candor",
         place: Place::Above,
-        may_use: &["subjects", "lab", "cpu", "links", "network", "login", "login-client", "opaque"],
+        may_use: &["subjects", "lab", "cpu", "links", "testbed", "network", "login", "login-client", "opaque"],
     },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room {

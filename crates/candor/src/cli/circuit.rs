@@ -10,6 +10,18 @@ use std::path::PathBuf;
 pub(crate) struct CircuitArguments {
     /// Name of a topology, or a TOML file
     pub(crate) topology: String,
+    /// More topologies to compare
+    #[arg(value_name = "MORE", requires = "both")]
+    pub(crate) more: Vec<String>,
+    /// Measure instead: real relays, a real client and the kernel's TCP, over TUN devices between network namespaces of this machine. Needs CAP_SYS_ADMIN and CAP_NET_ADMIN
+    #[arg(long, conflicts_with = "both")]
+    pub(crate) tun: bool,
+    /// Simulate and measure, and compare the times to circuit. Fetches no page
+    #[arg(long, conflicts_with = "page")]
+    pub(crate) both: bool,
+    /// Leave out the topology's losses
+    #[arg(long)]
+    pub(crate) lossless: bool,
     /// Handshake to build circuits with; may be repeated [default: ntor, ntor-v3, hybrid-512, hybrid-768, hybrid-1024 and hybrid-768-auth]
     #[arg(long, value_name = "NAME")]
     pub(crate) handshake: Vec<HandshakeType>,

@@ -87,6 +87,9 @@ pub(crate) enum OnionCommand {
     /// When it is ready it prints one line of JSON with its address.
     #[command(after_help = "Example:\n  candor onion target --listen 127.0.0.1:8000 &")]
     Target(TargetArguments),
+    /// Build circuits and say how long each part took (`candor circuit --tun` starts this itself)
+    #[command(hide = true)]
+    Builder,
 }
 
 /// Also the keys of a relay's configuration file.

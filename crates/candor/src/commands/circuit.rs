@@ -1,8 +1,9 @@
-//! `candor circuit`: circuits over modelled links, in virtual time.
+//! `candor circuit`: circuits over modelled links, in virtual time, or of real processes by `--tun`.
 
 mod costs;
 mod figures;
 mod pass;
+mod tun;
 
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
@@ -29,11 +30,12 @@ const HANDSHAKES: [HandshakeType; 6] = [
 ];
 
 pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Failure> {
-    let topology = topology(arguments)?;
+    let topology = topology(arguments, &arguments.topology)?;
     let handshakes = match arguments.handshake.is_empty() {
         true => HANDSHAKES.to_vec(),
         false => arguments.handshake.clone(),
     };
+    let topology = if arguments.lossless { topology.lossless() } else { topology };
     let costs = costs::of(arguments.costs.as_deref(), &handshakes)?;
     let plan = Plan {
         set: arguments.set.clone(),
@@ -46,6 +48,9 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
     };
     if arguments.pass {
         return pass::execute(arguments, &plan, &handshakes, &costs.says);
+    }
+    if arguments.tun || arguments.both {
+        return tun::execute(arguments, &plan, &handshakes, &costs.says, talk);
     }
     let mut rows = Vec::new();
     for handshake in handshakes {
@@ -85,8 +90,8 @@ fn crossovers(plan: &Plan, rows: &[(HandshakeType, Summary)]) -> Result<Vec<(Han
 }
 
 /// The topology that is asked for; if it follows satellites, it does so.
-fn topology(arguments: &CircuitArguments) -> Result<Topology, Failure> {
-    let topology = read(&arguments.topology)?;
+fn topology(arguments: &CircuitArguments, name: &str) -> Result<Topology, Failure> {
+    let topology = read(name)?;
     let CircuitArguments { elements, from, .. } = arguments;
     if topology.orbit.is_none() && elements.is_none() && from.is_none() {
         return Ok(topology);

@@ -1,11 +1,12 @@
 //! `candor onion`: relays, directories, circuits, the proxy, the target, the monitor, and all of them at once.
 
+pub(super) mod builder;
 mod directory;
 mod family;
 mod fetch;
 mod hosts;
 mod metrics;
-mod parent;
+pub(super) mod parent;
 mod proxy;
 mod relay;
 mod up;
@@ -28,6 +29,7 @@ pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> 
         OnionCommand::Fetch(arguments) => fetch::execute(&arguments, talk),
         OnionCommand::Proxy(arguments) => proxy::execute(&arguments, talk),
         OnionCommand::Target(arguments) => target(&arguments, talk),
+        OnionCommand::Builder => builder::execute(),
     }
 }
 

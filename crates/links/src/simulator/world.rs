@@ -118,13 +118,6 @@ impl World {
         }
         let round_trips =
             [0, 1, 2, 3].map(|at: usize| ways[at].iter().map(|way| topology.delay(way, set, plan.begin)).sum());
-        let links = topology.links.iter().enumerate().map(|(index, link)| {
-            let model = |way: usize| {
-                let seed = Random::stream(plan.seed, 2 * index as u64 + way as u64).bits();
-                LinkModel::new(link.profiles(set)[way].clone(), seed)
-            };
-            [model(0), model(1)]
-        });
         // A decoder that has read VERSIONS, with which every link begins: circuit 0, two bytes, version 5.
         let mut decoder = Decoder::new();
         decoder.receive(&[0, 0, 7, 0, 2, 0, 5]);
@@ -137,7 +130,7 @@ impl World {
             more_round_trips: plan.more_round_trips,
             suite: suite::suite(plan.handshake, plan.cryptography).map_err(SimulatorError::Keys)?,
             limits: Arc::default(),
-            links: links.collect(),
+            links: topology.models(set, plan.seed),
             ways,
             round_trips,
             free_at: [Duration::ZERO; 3],

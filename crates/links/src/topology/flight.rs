@@ -119,31 +119,36 @@ pub enum FlightError {
         topology: String,
     },
     /// No link opens.
-    #[error(
-        "no satellite serves user and gateway of topology {topology} between {from} and {until}: the user's highest is {highest} at {time}, \
-         {elevation:.1}° above the horizon, where the gateway sees it at {gateway:.1}°; the masks are {masks}"
-    )]
-    NeverSeen {
-        /// The topology.
-        topology: String,
-        /// Where the search began.
-        from: Timestamp,
-        /// Where it ended.
-        until: Timestamp,
-        /// The satellite that stands highest for the user, as far as a look every half minute shows it.
-        highest: String,
-        /// When it does.
-        time: Timestamp,
-        /// Its elevation for the user.
-        elevation: f64,
-        /// Its elevation for the gateway then.
-        gateway: f64,
-        /// Both elevation masks.
-        masks: String,
-    },
+    #[error(transparent)]
+    NeverSeen(Box<NeverSeen>),
     /// Elements or times that make no orbit.
     #[error(transparent)]
     Orbit(#[from] orbit::Error),
+}
+
+/// No satellite serves both ends of a topology.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "no satellite serves user and gateway of topology {topology} between {from} and {until}: the user's highest is {highest} at {time}, \
+     {elevation:.1}° above the horizon, where the gateway sees it at {gateway:.1}°; the masks are {masks}"
+)]
+pub struct NeverSeen {
+    /// The topology.
+    pub topology: String,
+    /// Where the search began.
+    pub from: Timestamp,
+    /// Where it ended.
+    pub until: Timestamp,
+    /// The satellite that stands highest for the user, as far as a look every half minute shows it.
+    pub highest: String,
+    /// When it does.
+    pub time: Timestamp,
+    /// Its elevation for the user.
+    pub elevation: f64,
+    /// Its elevation for the gateway then.
+    pub gateway: f64,
+    /// Both elevation masks.
+    pub masks: String,
 }
 
 impl Topology {
@@ -226,7 +231,8 @@ pub(super) fn unknown() -> Delay {
 
 fn never_seen(topology: String, connection: &Connection<'_>, from: Timestamp, length: Duration) -> FlightError {
     let Connection { satellites, user, gateway, .. } = connection;
-    let at = |seconds: u64| from.saturating_add(jiff::SignedDuration::from_secs(seconds as i64)).unwrap_or(Timestamp::MAX);
+    let at =
+        |seconds: u64| from.saturating_add(jiff::SignedDuration::from_secs(seconds as i64)).unwrap_or(Timestamp::MAX);
     let times = (0..=length.as_secs()).step_by(30).map(at);
     let looks = times.flat_map(|time| {
         satellites.iter().filter_map(move |satellite| {
@@ -235,7 +241,7 @@ fn never_seen(topology: String, connection: &Connection<'_>, from: Timestamp, le
         })
     });
     match looks.max_by(|one, other| one.0.total_cmp(&other.0)) {
-        Some((elevation, sees, satellite, time)) => FlightError::NeverSeen {
+        Some((elevation, sees, satellite, time)) => FlightError::NeverSeen(Box::new(NeverSeen {
             topology,
             from,
             until: at(length.as_secs()),
@@ -244,7 +250,7 @@ fn never_seen(topology: String, connection: &Connection<'_>, from: Timestamp, le
             elevation,
             gateway: sees,
             masks: format!("{}° and {}°", user.mask, gateway.mask),
-        },
+        })),
         None => FlightError::NoSatellites { topology },
     }
 }

@@ -112,7 +112,11 @@ fn a_mistake_about_satellites_is_named_with_its_line() {
         ("longitude = 8.68", "longitude = 8.68, height_m = 1e6", "height_m is 1000000"),
         ("orbit = \"up\"", "orbit = \"sideways\"", "unknown variant `sideways`"),
         ("orbit = \"up\"", "delay_ms = 1\norbit = \"up\"", "delay_ms and orbit exclude each other"),
-        ("orbit = \"up\"", "orbit = \"up\"\nsets.far = { delay_ms = 3 }", "delay_ms in a set of a link that follows the orbit"),
+        (
+            "orbit = \"up\"",
+            "orbit = \"up\"\nsets.far = { delay_ms = 3 }",
+            "delay_ms in a set of a link that follows the orbit",
+        ),
     ];
     assert!(parse(good).is_ok());
     for (from, to, says) in cases {

@@ -105,6 +105,17 @@ fn a_lost_syn_costs_a_second() {
 }
 
 #[test]
+fn a_syn_is_sent_again_five_times_after_a_second_before_the_time_doubles() {
+    let time = |lose: &[u64]| {
+        let mut pair = Pair::new(50 * MS, None, Loss::None, 1);
+        pair.lose = lose.to_vec();
+        pair.transfer(1)
+    };
+    assert_eq!(time(&[0, 1, 2]), Duration::from_millis(3150));
+    assert_eq!(time(&[0, 1, 2, 3, 4, 5]), Duration::from_millis(7150), "five seconds, and two more");
+}
+
+#[test]
 fn a_segment_lost_in_the_middle_of_a_flight_costs_a_round_trip() {
     let mut pair = Pair::new(50 * MS, None, Loss::None, 1);
     // SYN, SYN-ACK, then the acknowledgement's ride: the second data segment is number 3.

@@ -30,7 +30,7 @@ pub(super) fn fill(payload: &mut [u8; PAYLOAD], unused: usize) {
     let _ = SOURCE.try_with(|source| {
         let mut source = source.borrow_mut();
         // A key serves for 2^32 - 1 blocks, and then there is another.
-        if !source.as_mut().is_some_and(|source| source.try_apply_keystream(room).is_ok()) {
+        if source.as_mut().is_none_or(|source| source.try_apply_keystream(room).is_err()) {
             *source = draw();
             if let Some(source) = &mut *source {
                 source.apply_keystream(room);

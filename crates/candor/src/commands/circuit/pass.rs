@@ -130,7 +130,8 @@ fn hand_overs(flight: &Flight, wide: Option<usize>) -> String {
 
 /// A line about each circuit that was begun and not built.
 fn failures(flight: &Flight, all: &[(HandshakeType, Series)]) -> Vec<String> {
-    let circuits = all.iter().flat_map(|(handshake, series)| series.iter().map(move |(at, outcome)| (handshake, at, outcome)));
+    let circuits =
+        all.iter().flat_map(|(handshake, series)| series.iter().map(move |(at, outcome)| (handshake, at, outcome)));
     let lines = circuits.filter_map(|(handshake, at, outcome)| {
         let outcome = outcome.as_ref().filter(|outcome| outcome.built.is_none())?;
         let why = outcome.failure.map_or("nothing answered".to_owned(), |failure| failure.to_string());

@@ -1,8 +1,8 @@
 //! A process that ends with the one that started it.
 //!
-//! `candor onion up` names itself in the environment of its children. Each child asks the kernel to be killed when its parent ends, however that
+//! `candor onion up` and `candor circuit --tun` name themselves in the environment of their children. Each child asks the kernel to be killed when its parent ends, however that
 //! comes about. The parent may already be gone by then, so the child looks afterwards who its parent is. The kernel watches the thread
-//! that started the child, so the parent starts all children on its main thread.
+//! that started the child, so the parent starts all children on a thread that lives as long as they shall, such as its main thread.
 
 use crate::Failure;
 use std::os::unix::process::parent_id;
@@ -12,7 +12,7 @@ use std::process::Command;
 const PARENT: &str = "CANDOR_PARENT";
 
 /// Makes the process that `command` starts end with this one.
-pub(super) fn leads(command: &mut Command) {
+pub(crate) fn leads(command: &mut Command) {
     command.env(PARENT, std::process::id().to_string());
 }
 

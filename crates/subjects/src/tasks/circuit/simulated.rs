@@ -58,7 +58,10 @@ struct Simulated {
 
 impl Simulated {
     fn build(&mut self) -> Outcome {
-        let (_, world) = self.ready.as_mut().expect("prepare comes before run");
+        let (plan, world) = self.ready.as_mut().expect("prepare comes before run");
+        if let Some(another) = elsewhen(plan, self.outcomes.attempts) {
+            *world = another;
+        }
         let outcome = world.build();
         self.outcomes.attempts += 1;
         self.outcomes.successes += u64::from(outcome.built.is_some());
@@ -69,7 +72,9 @@ impl Simulated {
 impl Subject for Simulated {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let topology = Topology::built_in(self.topology).ok_or_else(|| Refusal::failed("no topology has this name"))?;
-        let plan = Plan { seed, ..Plan::new(topology.map_err(broken)?, self.handshake) };
+        let topology = topology.map_err(broken)?;
+        let topology = if topology.orbit.is_some() { topology.fly(None, None).map_err(broken)? } else { topology };
+        let plan = Plan { seed, begin: topology.begins(), ..Plan::new(topology, self.handshake) };
         let witness = alike(&plan)?;
         let plan = Plan { costs: Costs::none().with(self.handshake, measured(self.handshake, seed)?), ..plan };
         let world = World::new(&plan).map_err(broken)?;
@@ -143,6 +148,16 @@ impl Subject for Simulated {
             ..crate::ours::ours(timed)
         }
     }
+}
+
+/// Where links follow satellites, each circuit begins at a time of its own, evenly over the flight. Times without a link don't count.
+fn elsewhen(plan: &Plan, circuit: u64) -> Option<World> {
+    let length = plan.topology.flight()?.ends().saturating_sub(plan.topology.begins());
+    // Multiples of the golden ratio, modulo 1, leave no gap that is much larger than another.
+    let shares = (0..8u64).map(|more| ((8 * circuit + more) as f64 * 0.618_033_988_75).fract());
+    let seed = plan.seed.wrapping_add(circuit);
+    let at = |share| Plan { begin: plan.topology.begins() + length.mul_f64(share), seed, ..plan.clone() };
+    shares.map(at).find_map(|plan| World::new(&plan).ok())
 }
 
 /// The topology's circuit where computation is free, by real cryptography and by its stand-ins: what both agree in.

@@ -1,0 +1,172 @@
+//! Circuits of real processes over the kernel's TCP: measured, and printed.
+
+use super::network::{Measured, Network};
+use crate::Failure;
+use crate::cli::{CircuitArguments, ListFormat};
+use crate::commands::circuit::ms;
+use crate::output::{Talk, columns, print};
+use candor_lab::table::{Align, Table, paragraph};
+use candor_links::simulator::{Outcome, Plan, Start, World};
+use candor_network::HandshakeType;
+use candor_testbed::Counts;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Packets that are handed over later than this, more than one of a hundred, make times longer than the topology's.
+const LATE: Duration = Duration::from_millis(1);
+
+pub(super) fn execute(
+    arguments: &CircuitArguments,
+    plan: &Plan,
+    handshakes: &[HandshakeType],
+    talk: Talk,
+) -> Result<(), Failure> {
+    let (rows, counts) = measure(plan, handshakes, arguments.circuits, talk)?;
+    match arguments.format {
+        ListFormat::Json => print(&format!("{:#}\n", json(plan, &rows, &counts)?)),
+        ListFormat::Text => print(&text(plan, &rows, &counts)?),
+    }
+}
+
+/// Measures circuits by each handshake, in one network, and what became of their packets.
+pub(super) fn measure(
+    plan: &Plan,
+    handshakes: &[HandshakeType],
+    circuits: u32,
+    talk: Talk,
+) -> Result<(Vec<(HandshakeType, Measured)>, Counts), Failure> {
+    // It says what is wrong with a plan.
+    World::new(plan)?;
+    let mut network = Network::start(plan, talk)?;
+    let mut rows = Vec::new();
+    for &handshake in handshakes {
+        let began = Instant::now();
+        let what = format!("{}, {handshake}", plan.topology.name);
+        let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(circuits.into()) };
+        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {eta:>4} left  {wide_msg}");
+        bar.set_style(style.expect("the template is a constant"));
+        bar.set_message(what.clone());
+        let measured = network.measure(plan, handshake, circuits, || bar.inc(1))?;
+        bar.finish_and_clear();
+        talk.say(&format!("measured {what}: {circuits} circuits in {:.0} s", began.elapsed().as_secs_f64()));
+        if let Some(first) = measured.failures.first() {
+            let failed = measured.failures.len();
+            talk.say(&format!("{what}: {failed} of {circuits} circuits failed; the first: {first}"));
+        }
+        rows.push((handshake, measured));
+    }
+    let counts = network.counts();
+    if let Some(late) = counts.late.percentile(99).filter(|late| *late > LATE) {
+        talk.say(&format!(
+            "{}: one packet in a hundred was handed over at least {} ms late; the machine is too busy for times to be those of the topology",
+            plan.topology.name,
+            ms(Some(late))
+        ));
+    }
+    Ok((rows, counts))
+}
+
+fn text(plan: &Plan, rows: &[(HandshakeType, Measured)], counts: &Counts) -> Result<String, Failure> {
+    let wide = columns();
+    let set = plan.set.as_ref().map(|set| format!(", set {set}")).unwrap_or_default();
+    let start = match plan.start {
+        Start::Warm => "links are there",
+        Start::Cold => "links are made",
+    };
+    let circuits = rows.first().map_or(0, |(_, measured)| measured.outcomes.len());
+    let (name, title) = (&plan.topology.name, &plan.topology.title);
+    let mut text = format!("{name}{set}: {title}\n{}\n", plan.topology.picture(plan.set.as_deref()));
+    text += &paragraph(
+        "",
+        &format!(
+            "MEASURED over TUN devices: {circuits} circuits per handshake, {start}, seed {}. Times in ms: medians, and percentiles where at least ten \
+             circuits lie beyond. Delays alone: {}. {}",
+            plan.seed,
+            ms(Some(plan.delays_alone()?)),
+            packets(counts),
+        ),
+        wide,
+    );
+    text.push('\n');
+    let mut table = Table::new(&[&[Align::Left, Align::Left][..], &[Align::Right; 9], &[Align::Left]].concat());
+    let heads = ["handshake", "evidence", "circuit", "p95", "p99", "link", "hop 1", "hop 2", "hop 3"];
+    table.row([&heads[..], &["1st byte", "Mbit/s", "built"]].concat());
+    for (handshake, measured) in rows {
+        let summary = measured.summary();
+        let [one, two, three] = &summary.hops;
+        table.row([
+            handshake.to_string(),
+            "measured".to_owned(),
+            ms(summary.built.median()),
+            ms(summary.built.percentile(95)),
+            ms(summary.built.percentile(99)),
+            ms(summary.link.median()),
+            ms(one.median()),
+            ms(two.median()),
+            ms(three.median()),
+            ms(summary.first_byte.median()),
+            summary.goodput.map_or("-".to_owned(), |bits| format!("{:.2}", bits / 1e6)),
+            format!("{}/{}", summary.built.count(), summary.circuits),
+        ]);
+    }
+    text += &table.text(wide);
+    let page = plan.fetch.unwrap_or_default();
+    let what = format!(
+        "\nThe first byte counts from asking for a page of {page} bytes, Mbit/s from there to the last. Computation is this machine's, \
+         which all hosts share."
+    );
+    text += &paragraph("", &what, wide);
+    Ok(text)
+}
+
+/// What became of packets, in a sentence.
+pub(super) fn packets(counts: &Counts) -> String {
+    let [no_link, queue, loss] = counts.dropped;
+    let late = |percent| ms(counts.late.percentile(percent));
+    format!(
+        "Packets: {} arrived, {loss} lost, {queue} found the queue full, {no_link} found no link; handed over {} ms late in the median, {} ms at p99.",
+        counts.arrived,
+        late(50),
+        late(99)
+    )
+}
+
+fn json(plan: &Plan, rows: &[(HandshakeType, Measured)], counts: &Counts) -> Result<Value, Failure> {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|(handshake, measured)| {
+            json!({
+                "handshake": handshake.name(), "median_ns": ns(measured.summary().built.median()), "failures": measured.failures,
+                "circuits": measured.outcomes.iter().map(circuit_json).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    Ok(json!({
+        "schema": 1, "evidence": "measured", "topology": plan.topology.name, "set": plan.set, "source": plan.topology.source,
+        "cold": plan.start == Start::Cold, "seed": plan.seed, "page": plan.fetch,
+        "delays_alone_ns": ns(Some(plan.delays_alone()?)), "packets": packets_json(counts), "rows": rows,
+    }))
+}
+
+pub(super) fn packets_json(counts: &Counts) -> Value {
+    let late = |percent| ns(counts.late.percentile(percent));
+    json!({
+        "arrived": counts.arrived,
+        "dropped": { "no_link": counts.dropped[0], "queue": counts.dropped[1], "loss": counts.dropped[2] },
+        "late_ns": { "p50": late(50), "p95": late(95), "p99": late(99) },
+    })
+}
+
+/// A circuit's times.
+pub(super) fn circuit_json(outcome: &Outcome) -> Value {
+    json!({
+        "built_ns": ns(outcome.built), "link_ns": ns(Some(outcome.link)),
+        "hops_ns": outcome.hops.iter().map(|hop| ns(Some(*hop))).collect::<Vec<_>>(),
+        "first_byte_ns": ns(outcome.first_byte), "last_byte_ns": ns(outcome.last_byte),
+    })
+}
+
+pub(super) fn ns(time: Option<Duration>) -> Option<u64> {
+    time.map(|time| time.as_nanos() as u64)
+}

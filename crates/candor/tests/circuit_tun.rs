@@ -1,0 +1,230 @@
+//! `candor circuit --tun`: real processes over TUN devices, in namespaces of their own, which leave nothing behind.
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before the test gives up. Nothing is timed by it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Three links of 5 ms in a row; the exit and the target are at one node.
+const ROW: &str = r#"
+    title = "row"
+    source = "test"
+    node = [{ name = "a", kind = "ground" }, { name = "b", kind = "uav" }, { name = "c", kind = "server" }, { name = "d", kind = "server" }]
+    link = [
+        { between = ["a", "b"], delay_ms = 5, rate_mbit = 100 },
+        { between = ["b", "c"], delay_ms = 5, loss_percent = 5 },
+        { between = ["c", "d"], delay_ms = 5 },
+    ]
+    roles = { client = "a", guard = "b", middle = "c", exit = "d", target = "d" }
+"#;
+/// Six, four and two times 5 ms.
+const ALONE: u64 = 60_000_000;
+/// Twelve, ten and eight.
+const ALONE_COLD: u64 = 150_000_000;
+
+struct Scene {
+    topology: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let topology = folder.path().join("row.toml");
+        fs::write(&topology, ROW).unwrap();
+        Self { topology, _folder: folder }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_candor"));
+        command.arg("circuit").arg(&self.topology).args(["--costs", "none", "--handshake", "hybrid-768"]);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it. `None` where this machine or this user can't have a testbed: then the test skips.
+    fn json(&self, arguments: &[&str]) -> Option<Value> {
+        let output = self.command(&[arguments, &["--format", "json"]].concat()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        if let Some(refusal) = said.lines().find_map(refusal) {
+            eprintln!("skipped: {refusal}");
+            return None;
+        }
+        assert!(output.status.success(), "{said}");
+        Some(serde_json::from_slice(&output.stdout).unwrap())
+    }
+}
+
+fn refusal(line: &str) -> Option<&str> {
+    let refusals = ["error: can't make a network namespace: it needs", "error: can't make a TUN device"];
+    refusals.iter().any(|refusal| line.starts_with(refusal)).then(|| line.trim_start_matches("error: "))
+}
+
+fn times(circuits: &Value) -> Vec<u64> {
+    let circuits = circuits.as_array().unwrap();
+    circuits.iter().map(|circuit| circuit["built_ns"].as_u64().expect("it was built")).collect()
+}
+
+#[test]
+fn circuits_take_at_least_what_light_takes_and_are_compared_with_virtual_time() {
+    let scene = Scene::new();
+    for (start, alone) in [(&[][..], ALONE), (&["--cold"][..], ALONE_COLD)] {
+        let Some(report) = scene.json(&[&["--both", "--lossless", "--circuits", "10"], start].concat()) else { return };
+        let report = &report["reports"][0];
+        let row = &report["rows"][0];
+        assert_eq!(report["delays_alone_ns"], alone);
+        let measured = times(&row["measured"]["circuits"]);
+        assert_eq!((measured.len(), times(&row["simulated"]["circuits"]).len()), (10, 100));
+        assert!(measured.iter().all(|time| *time >= alone), "{measured:?}");
+        for circuit in row["measured"]["circuits"].as_array().unwrap() {
+            let sum: u64 = circuit["hops_ns"].as_array().unwrap().iter().map(|hop| hop.as_u64().unwrap()).sum();
+            let link = circuit["link_ns"].as_u64().unwrap();
+            assert_eq!(link > 0, !start.is_empty(), "a link is there, or is made");
+            assert!(sum + link <= circuit["built_ns"].as_u64().unwrap());
+        }
+        assert!(row["simulated"]["median_ns"].as_u64().unwrap() >= alone);
+        assert!(row["difference"]["ms"].is_f64() && report["packets"]["dropped"]["loss"] == 0, "{report}");
+    }
+}
+
+#[test]
+fn packets_are_lost_as_the_topology_says_and_pages_come_all_the_same() {
+    let scene = Scene::new();
+    let Some(report) = scene.json(&["--tun", "--circuits", "10", "--page", "100000"]) else { return };
+    assert_eq!(report["evidence"], "measured");
+    let circuits = &report["rows"][0]["circuits"];
+    assert!(times(circuits).iter().all(|time| *time >= ALONE));
+    for circuit in circuits.as_array().unwrap() {
+        // BEGIN, CONNECTED, the request and the answer: four times 15 ms.
+        assert!(circuit["first_byte_ns"].as_u64().unwrap() >= 60_000_000, "{circuit}");
+        assert!(circuit["last_byte_ns"].as_u64() >= circuit["first_byte_ns"].as_u64());
+    }
+    // One packet in twenty, of some thousand.
+    assert!(report["packets"]["dropped"]["loss"].as_u64().unwrap() > 0, "{}", report["packets"]);
+}
+
+/// What there is of network namespaces and devices, as far as anybody can see who doesn't know them.
+fn traces() -> (BTreeSet<String>, BTreeSet<String>) {
+    let names = |folder: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    (names("/run/netns"), names("/sys/class/net"))
+}
+
+fn namespace(process: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/net")).ok()
+}
+
+/// All processes of this machine.
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Network namespaces that processes are in.
+fn namespaces() -> BTreeSet<PathBuf> {
+    processes().filter_map(namespace).collect()
+}
+
+fn children(of: u32) -> Vec<u32> {
+    let parent = format!("PPid:\t{of}\n");
+    let is_child = |process: &u32| {
+        fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.contains(&parent))
+    };
+    processes().filter(is_child).collect()
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < PATIENCE, "{what} takes for ever");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A run with all its processes, and the namespaces that they are in. `None` if this test must skip.
+fn running(scene: &Scene) -> Option<(Child, Vec<u32>, BTreeSet<PathBuf>)> {
+    let mut run = scene.command(&["--tun", "--circuits", "100000", "--page", "0"]).spawn().unwrap();
+    let own = namespace(std::process::id()).unwrap();
+    let mut found = (Vec::new(), BTreeSet::new());
+    let mut ended = false;
+    until("the start", || {
+        ended = run.try_wait().unwrap().is_some();
+        let processes = children(run.id());
+        let namespaces: BTreeSet<_> = processes.iter().filter_map(|process| namespace(*process)).collect();
+        found = (processes, namespaces);
+        // Guard, middle, exit, target, client; at four nodes.
+        ended || found.0.len() == 5 && found.1.len() == 4
+    });
+    if ended {
+        let said = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
+        let refusal = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
+        eprintln!("skipped: {refusal}");
+        return None;
+    }
+    let (processes, namespaces) = found;
+    assert!(!namespaces.contains(&own), "namespaces of their own");
+    Some((run, processes, namespaces))
+}
+
+#[test]
+fn nothing_outlives_a_run_that_is_killed_or_interrupted() {
+    let scene = Scene::new();
+    let before = traces();
+    for signal in ["KILL", "INT", "TERM"] {
+        let Some((mut run, processes, used)) = running(&scene) else { return };
+        assert_eq!(traces(), before, "nothing has a name while it runs");
+        let sent = Command::new("kill").args([format!("-{signal}"), run.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert!(run.wait().unwrap().signal().is_some(), "by {signal}");
+        until("the end of its processes", || {
+            processes.iter().all(|process| !namespace(*process).is_some_and(|namespace| used.contains(&namespace)))
+        });
+        // The kernel gives the numbers of namespaces that are gone to new ones, such as those of the test beside this one, so not even this must hold at once.
+        until("the end of the namespaces", || namespaces().is_disjoint(&used));
+        assert_eq!(traces(), before);
+    }
+}
+
+#[test]
+fn without_permission_it_says_what_it_needs() {
+    let scene = Scene::new();
+    let candor = scene.command(&["--tun"]);
+    // As root without the capabilities. Whoever is not root has none anyway.
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-sys_admin,-net_admin"]).arg(candor.get_program()).args(candor.get_args());
+    let output = match command.output() {
+        Ok(output) if !String::from_utf8_lossy(&output.stderr).starts_with("setpriv:") => output,
+        _ => scene.command(&["--tun"]).output().unwrap(),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("can't make a network namespace: it needs CAP_SYS_ADMIN and CAP_NET_ADMIN; run as root"),
+        "{said}"
+    );
+}
+
+#[test]
+fn without_the_device_it_says_how_to_get_it() {
+    let scene = Scene::new();
+    let candor = scene.command(&["--tun"]);
+    // In a mount namespace whose /dev/net is empty.
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount -t tmpfs none /dev/net && exec \"$0\" \"$@\""]);
+    let output = command.arg(candor.get_program()).args(candor.get_args()).output();
+    let output = match output {
+        Ok(output) if output.status.code() == Some(2) => output,
+        other => return eprintln!("skipped: no mount namespace with an empty /dev/net: {other:?}"),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("/dev/net/tun is missing; load the kernel's module by `modprobe tun`"), "{said}");
+}

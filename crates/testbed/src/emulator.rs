@@ -1,0 +1,144 @@
+//! The thread that carries packets from device to device, by the clock.
+
+use crate::Error;
+use crate::carrier::{Carrier, Counts};
+use crate::tun::Device;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::EventFd;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Longest packet: what IPv4 allows.
+const MOST: usize = 1 << 16;
+/// Packets that are read from one device before what is due gets its turn.
+const AT_ONCE: usize = 64;
+/// The timer and the end, where devices have their numbers.
+const TIMER: u64 = u64::MAX;
+const END: u64 = u64::MAX - 1;
+
+/// A running emulator. Dropping it ends its thread.
+pub(crate) struct Emulator {
+    end: Arc<EventFd>,
+    counts: Arc<Mutex<Counts>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Emulator {
+    /// Starts to carry packets between the devices, which belong to the nodes of these numbers. Its time begins at `begin`.
+    pub(crate) fn start(devices: Vec<(usize, Device)>, carrier: Carrier, begin: Duration) -> Result<Self, Error> {
+        let made = |error: nix::errno::Errno| Error::system("set up epoll and timerfd")(error.into());
+        let end = Arc::new(EventFd::new().map_err(made)?);
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(made)?;
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(made)?;
+        let readable = |data| EpollEvent::new(EpollFlags::EPOLLIN, data);
+        epoll.add(&timer, readable(TIMER)).map_err(made)?;
+        epoll.add(&*end, readable(END)).map_err(made)?;
+        for (number, (_, device)) in devices.iter().enumerate() {
+            epoll.add(device, readable(number as u64)).map_err(made)?;
+        }
+        let counts = Arc::<Mutex<Counts>>::default();
+        let began = Instant::now();
+        let mut engine = Engine { devices, carrier, began, begin, timer, epoll, counts: Arc::clone(&counts) };
+        let work = move || {
+            // An error here means that a device or the clock is broken, and nothing arrives any more; circuits then fail with time-outs.
+            let _ = engine.run();
+        };
+        let thread = Builder::new().name("emulator".into()).spawn(work).map_err(Error::system("start a thread"))?;
+        Ok(Self { end, counts, thread: Some(thread) })
+    }
+
+    /// What became of packets so far.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.end.write(1);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Engine {
+    devices: Vec<(usize, Device)>,
+    carrier: Carrier,
+    began: Instant,
+    /// What the carrier's clock shows at `began`.
+    begin: Duration,
+    timer: TimerFd,
+    epoll: Epoll,
+    counts: Arc<Mutex<Counts>>,
+}
+
+impl Engine {
+    fn now(&self) -> Duration {
+        self.begin + self.began.elapsed()
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut buffer = vec![0; MOST];
+        let mut events = [EpollEvent::empty(); 16];
+        loop {
+            self.hand_over();
+            self.arm()?;
+            let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+                Ok(ready) => ready,
+                Err(nix::errno::Errno::EINTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            for event in &events[..ready] {
+                match event.data() {
+                    END => return Ok(()),
+                    TIMER => {
+                        // It may have been set anew meanwhile: then there is nothing to read.
+                        let _ = self.timer.wait();
+                    }
+                    number => self.read(number as usize, &mut buffer)?,
+                }
+            }
+        }
+    }
+
+    /// Writes what has arrived into its devices.
+    fn hand_over(&mut self) {
+        while let Some(arrived) = self.carrier.fetch(self.now()) {
+            let device = self.devices.iter().find(|(node, _)| *node == arrived.node);
+            // A device that does not take a packet loses it, as a network card does.
+            let _ = device.map(|(_, device)| device.write(&arrived.packet));
+            let late = self.now().saturating_sub(arrived.at);
+            self.carrier.handed_over(late);
+        }
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.clone_from(self.carrier.counts());
+    }
+
+    /// Sets the timer to when something happens next.
+    fn arm(&self) -> io::Result<()> {
+        let set = match self.carrier.next() {
+            None => self.timer.unset(),
+            Some(next) => {
+                // Zero would stop it.
+                let wait = next.saturating_sub(self.now()).max(Duration::from_nanos(1));
+                self.timer.set(Expiration::OneShot(TimeSpec::from_duration(wait)), TimerSetTimeFlags::empty())
+            }
+        };
+        Ok(set?)
+    }
+
+    fn read(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<()> {
+        for _ in 0..AT_ONCE {
+            let (node, device) = &self.devices[number];
+            let Some(packet) = device.read(buffer)? else { break };
+            let now = self.begin + self.began.elapsed();
+            self.carrier.take(*node, packet, now);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! The namespaces of a testbed, as processes in them see them.
+#![cfg(target_os = "linux")]
+
+use candor_links::topology::{Role, Topology};
+use candor_testbed::{Testbed, address};
+use std::process::{Command, Stdio};
+
+/// `None` where this machine or this user can't have one: then the test skips.
+fn testbed(name: &str) -> Option<Testbed> {
+    let topology = Topology::built_in(name).unwrap().unwrap();
+    match Testbed::start(&topology, None, 1) {
+        Ok(testbed) => Some(testbed),
+        Err(refusal) if refusal.is_refusal() => {
+            eprintln!("skipped: {refusal}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What a program prints at the node of a part.
+fn printed(testbed: &Testbed, role: Role, program: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::piped());
+    let output = testbed.spawn(role, command).unwrap().wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn each_node_has_a_namespace_with_its_address_and_parts_at_one_node_share_it() {
+    // Middle, exit and target are at the satellite there.
+    let Some(testbed) = testbed("sagin-02") else { return };
+    let namespace = |role| printed(&testbed, role, "readlink", &["/proc/self/ns/net"]);
+    let own = std::fs::read_link("/proc/self/ns/net").unwrap().display().to_string();
+    let [client, guard, middle, exit, target] = Role::ALL.map(namespace);
+    assert!(middle == exit && exit == target && client != guard && guard != middle && client != middle);
+    assert!([client, guard, middle].iter().all(|namespace| namespace.trim() != own));
+    let devices = printed(&testbed, Role::Exit, "ip", &["-brief", "-4", "address"]);
+    assert!(devices.contains("tun0") && devices.contains("10.255.0.1/32"), "{devices}");
+    // Any address of a part is local to its node, and goes out from all others.
+    let way = |at, to, number| printed(&testbed, at, "ip", &["route", "get", &address(to, number).to_string()]);
+    for number in [0, 1, 77, 65_535] {
+        assert!(way(Role::Exit, Role::Middle, number).starts_with("local"), "the same node");
+        assert!(way(Role::Client, Role::Middle, number).contains("dev tun0"), "another one");
+    }
+}
+
+#[test]
+fn connections_begin_alike_whatever_the_machine_prefers() {
+    let Some(testbed) = testbed("sagin-01") else { return };
+    let parameter = |name: &str| printed(&testbed, Role::Guard, "cat", &[&format!("/proc/sys/net/ipv4/{name}")]);
+    assert_eq!(parameter("tcp_congestion_control").trim(), "cubic");
+    assert_eq!(parameter("tcp_no_metrics_save").trim(), "1");
+}
+
+#[test]
+fn an_error_says_what_failed() {
+    let Some(testbed) = testbed("sagin-01") else { return };
+    let error = testbed.spawn(Role::Client, Command::new("no-such-program")).unwrap_err().to_string();
+    assert!(error.starts_with("can't start a process: "), "{error}");
+}
