@@ -58,7 +58,10 @@ impl Testbed {
     }
 
     /// What became of packets so far.
-    pub fn counts(&self) -> Counts {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if a device or the clock is broken.
+    pub fn counts(&self) -> Result<Counts, Error> {
         self.emulator.counts()
     }
 }

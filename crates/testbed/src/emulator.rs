@@ -4,7 +4,7 @@ use crate::Error;
 use crate::carrier::{Carrier, Counts};
 use crate::tun::Device;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::eventfd::EventFd;
+use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
@@ -25,14 +25,17 @@ pub(crate) struct Emulator {
     end: Arc<EventFd>,
     counts: Arc<Mutex<Counts>>,
     thread: Option<JoinHandle<()>>,
+    /// Why the thread ended before it was told to.
+    failure: Arc<Mutex<Option<String>>>,
 }
 
 impl Emulator {
     /// Starts to carry packets between the devices, which belong to the nodes of these numbers. Its time begins at `begin`.
     pub(crate) fn start(devices: Vec<(usize, Device)>, carrier: Carrier, begin: Duration) -> Result<Self, Error> {
         let made = |error: nix::errno::Errno| Error::system("set up epoll and timerfd")(error.into());
-        let end = Arc::new(EventFd::new().map_err(made)?);
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(made)?;
+        let end = Arc::new(EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC).map_err(made)?);
+        let timer =
+            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC).map_err(made)?;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(made)?;
         let readable = |data| EpollEvent::new(EpollFlags::EPOLLIN, data);
         epoll.add(&timer, readable(TIMER)).map_err(made)?;
@@ -43,17 +46,24 @@ impl Emulator {
         let counts = Arc::<Mutex<Counts>>::default();
         let began = Instant::now();
         let mut engine = Engine { devices, carrier, began, begin, timer, epoll, counts: Arc::clone(&counts) };
+        let failure = Arc::<Mutex<Option<String>>>::default();
+        let reason = Arc::clone(&failure);
         let work = move || {
-            // An error here means that a device or the clock is broken, and nothing arrives any more; circuits then fail with time-outs.
-            let _ = engine.run();
+            if let Err(error) = engine.run() {
+                *reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            }
         };
         let thread = Builder::new().name("emulator".into()).spawn(work).map_err(Error::system("start a thread"))?;
-        Ok(Self { end, counts, thread: Some(thread) })
+        Ok(Self { end, counts, thread: Some(thread), failure })
     }
 
-    /// What became of packets so far.
-    pub(crate) fn counts(&self) -> Counts {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What became of packets so far; an error if nothing arrives any more.
+    pub(crate) fn counts(&self) -> Result<Counts, Error> {
+        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            let reason = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return Err(Error::Stopped(reason.unwrap_or_else(|| "its thread panicked".to_owned())));
+        }
+        Ok(self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
 

@@ -25,6 +25,9 @@ pub enum Error {
     /// The topology has no way between two of its parts, or no such set.
     #[error(transparent)]
     Topology(#[from] candor_links::topology::TopologyError),
+    /// Nothing carries packets any more.
+    #[error("the emulator of links stopped, and no packet has arrived since: {0}")]
+    Stopped(String),
     /// Something else that the system refuses.
     #[error("can't {what}: {why}")]
     System {

@@ -44,16 +44,16 @@ pub(crate) struct CircuitArguments {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Compute X25519 and ML-KEM instead of scripted stand-ins: the same virtual times, after a longer wait
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tun")]
     pub(crate) real: bool,
     /// Draw as well: at which bandwidth larger messages cost more than larger computation
-    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',')]
+    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',', conflicts_with_all = ["pass", "tun", "both"])]
     pub(crate) figures: Vec<Picture>,
     /// Directory for figures [default: the current one]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Follow the satellites: a circuit per handshake every so often, with the satellite that serves then, its elevation, delay and Doppler shift
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["tun", "both"])]
     pub(crate) pass: bool,
     /// Seconds from one circuit of --pass to the next
     #[arg(long, value_name = "SECONDS", default_value_t = 15, requires = "pass", value_parser = clap::value_parser!(u32).range(1..=86_400))]

@@ -2,7 +2,7 @@
 
 use super::simulated::is_simulated;
 use super::{Anchor, Figure, Ink, text_width};
-use crate::analysis::{Report, Row};
+use crate::analysis::{Phase, Report, Row};
 use crate::units::time;
 use crate::verdict::Verdict;
 
@@ -24,7 +24,8 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     let mut y = 44.0;
     for task in &report.tasks {
         let rows: Vec<&Row> = task.rows.iter().filter(phased).collect();
-        let longest = rows.iter().map(|row| whole(row)).fold(0.0, f64::max);
+        let parts = |row: &Row| parts(row, |phase| phase.median_ns);
+        let longest = rows.iter().map(|row| whole(&parts(row))).fold(0.0, f64::max);
         if longest <= 0.0 {
             continue;
         }
@@ -34,7 +35,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         y = legend(&mut figure, &rows, left, right, y);
         let names = names(rows.iter().copied());
         for row in &rows {
-            y = bar(&mut figure, &row.label(), row, &names, longest, (left, right), y);
+            y = bar(&mut figure, &row.label(), &parts(row), &names, longest, (left, right), y);
         }
         y += 8.0;
     }
@@ -42,11 +43,19 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     Some(figure)
 }
 
+/// A phase's name and length.
+pub(super) type Part = (String, f64);
+
+/// A row's phases, each as long as `ns` says.
+pub(super) fn parts(row: &Row, ns: impl Fn(&Phase) -> f64) -> Vec<Part> {
+    row.phases.iter().map(|phase| (phase.name.clone(), ns(phase))).collect()
+}
+
 /// A row's phases side by side; returns where the next row begins. `names` are those of all phases of the task, so that each has one colour.
 pub(super) fn bar(
     figure: &mut Figure,
     label: &str,
-    row: &Row,
+    parts: &[Part],
     names: &[&str],
     longest: f64,
     (left, right): (f64, f64),
@@ -54,22 +63,22 @@ pub(super) fn bar(
 ) -> f64 {
     figure.text((left - 10.0, y + BAR * 0.68), label, Anchor::End, Ink::Text);
     let mut x = left;
-    for phase in &row.phases {
-        let width = phase.median_ns / longest * (right - left);
-        let series = names.iter().position(|name| *name == phase.name).unwrap_or(0);
+    for (name, ns) in parts {
+        let width = ns / longest * (right - left);
+        let series = names.iter().position(|known| known == name).unwrap_or(0);
         figure.rect((x, y), (width, BAR), Ink::Series(series));
-        let share = format!("{:.0} %", phase.median_ns / whole(row) * 100.0);
+        let share = format!("{:.0} %", ns / whole(parts) * 100.0);
         if text_width(&share, 12.0) + 6.0 < width {
             figure.text((x + width / 2.0, y + BAR * 0.7), share, Anchor::Middle, Ink::OnSeries(series));
         }
         x += width;
     }
-    figure.text((x + 8.0, y + BAR * 0.7), time(whole(row)), Anchor::Start, Ink::Text);
+    figure.text((x + 8.0, y + BAR * 0.7), time(whole(parts)), Anchor::Start, Ink::Text);
     y + BAR + 6.0
 }
 
-pub(super) fn whole(row: &Row) -> f64 {
-    row.phases.iter().map(|phase| phase.median_ns).sum()
+pub(super) fn whole(parts: &[Part]) -> f64 {
+    parts.iter().map(|(_, ns)| ns).sum()
 }
 
 pub(super) fn names<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a str> {

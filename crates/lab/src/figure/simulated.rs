@@ -10,7 +10,7 @@ use crate::units::time;
 
 const ROW: f64 = 19.0;
 const OVERHEAD: &str = "SIMULATED in virtual time. Each cell: how much longer the median is than that of the first column at the same place, in percent and in milliseconds.";
-const STACK: &str = "SIMULATED in virtual time. Each bar is a whole operation; its parts are the medians of the phases of the same samples.";
+const STACK: &str = "SIMULATED in virtual time. Each bar is the mean of whole operations, its parts the means of their phases, which add up. Losses make a mean larger than its median.";
 const SPREAD: &str = "SIMULATED in virtual time. The bar spans the middle half of all operations, the line the whole of them; the stroke is the median.";
 
 /// A place and its ways, in the order of the run.
@@ -75,7 +75,8 @@ fn stacks(report: &Report, places: &[Place<'_>]) -> Option<Figure> {
     let mut y = 44.0;
     for (place, ways) in places {
         let rows: Vec<&Row> = ways.iter().map(|(_, row)| *row).filter(|row| !row.phases.is_empty()).collect();
-        let longest = rows.iter().map(|row| phases::whole(row)).fold(0.0, f64::max);
+        let parts = |row: &Row| phases::parts(row, |phase| phase.spread.mean);
+        let longest = rows.iter().map(|row| phases::whole(&parts(row))).fold(0.0, f64::max);
         if longest <= 0.0 {
             continue;
         }
@@ -84,7 +85,7 @@ fn stacks(report: &Report, places: &[Place<'_>]) -> Option<Figure> {
         y = phases::legend(&mut figure, &rows, left, right, y);
         let names = phases::names(rows.iter().copied());
         for (way, row) in ways {
-            y = phases::bar(&mut figure, way, row, &names, longest, (left, right), y);
+            y = phases::bar(&mut figure, way, &parts(row), &names, longest, (left, right), y);
         }
     }
     figure.height = y + 8.0;

@@ -15,10 +15,21 @@ const ZEROS: usize = 4;
 /// Unused bytes that a cell needs so that nobody can guess its tag: sixteen of them are random.
 pub(super) const UNPREDICTABLE: usize = ZEROS + 16;
 
+/// Fills of one key. Whoever has a copy of the process, a fork or a restored snapshot, knows the padding of no more cells than that; and a leaked key tells no more.
+const FILLS: u32 = 1 << 12;
+
+/// Random bytes: AES-128 in counter mode with a key of the operating system's.
+struct Source {
+    stream: Aes128Ctr,
+    left: u32,
+    /// The process that drew the key: a child must not go on with it.
+    process: u32,
+}
+
 thread_local! {
-    /// The source of random bytes of all circuits that a thread serves, since a key for each would be the larger part of some: AES-128 in counter mode with a key of
-    /// the operating system's. What a circuit has seen of it tells nobody what another one gets. Wiped when the thread ends.
-    static SOURCE: RefCell<Option<Aes128Ctr>> = const { RefCell::new(None) };
+    /// That of all circuits that a thread serves, since a key for each would be the larger part of some. What a circuit has seen of it tells nobody what another
+    /// one gets.
+    static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
 }
 
 /// Fills the last `unused` bytes of a payload, which are zero. Without randomness from the operating system, which every handshake needs before this,
@@ -29,20 +40,20 @@ pub(super) fn fill(payload: &mut [u8; PAYLOAD], unused: usize) {
     // A thread that is ending has no source any more, and sends nothing.
     let _ = SOURCE.try_with(|source| {
         let mut source = source.borrow_mut();
-        // A key serves for 2^32 - 1 blocks, and then there is another.
-        if source.as_mut().is_none_or(|source| source.try_apply_keystream(room).is_err()) {
+        if source.as_ref().is_none_or(|source| source.left == 0 || source.process != std::process::id()) {
             *source = draw();
-            if let Some(source) = &mut *source {
-                source.apply_keystream(room);
-            }
+        }
+        if let Some(source) = &mut *source {
+            source.left -= 1;
+            source.stream.apply_keystream(room);
         }
     });
 }
 
-fn draw() -> Option<Aes128Ctr> {
+fn draw() -> Option<Source> {
     let mut key = Zeroizing::new([0; 16]);
     getrandom::fill(key.as_mut_slice()).ok()?;
-    Some(Aes128Ctr::new(&key, &[0; 16]))
+    Some(Source { stream: Aes128Ctr::new(&key, &[0; 16]), left: FILLS, process: std::process::id() })
 }
 
 #[cfg(test)]
@@ -68,6 +79,20 @@ mod tests {
         for unused in 0..=ZEROS {
             assert!(fill(unused)[PAYLOAD - unused..].iter().all(|byte| *byte == 0));
         }
+    }
+
+    #[test]
+    fn a_key_serves_for_some_cells_and_for_its_own_process() {
+        let mut payload = [0; PAYLOAD];
+        let state = || SOURCE.with_borrow(|source| source.as_ref().map(|source| (source.left, source.process)));
+        fill(&mut payload, PAYLOAD);
+        assert_eq!(state(), Some((FILLS - 1, std::process::id())));
+        SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().left = 0);
+        fill(&mut payload, PAYLOAD);
+        assert_eq!(state(), Some((FILLS - 1, std::process::id())), "a new key");
+        SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().process = 1);
+        fill(&mut payload, PAYLOAD);
+        assert_eq!(state(), Some((FILLS - 1, std::process::id())), "a child draws its own");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::commands::circuit::{self, ms};
 use crate::output::{Talk, columns, print};
-use candor_lab::stats::{Interval, median, sign_interval};
+use candor_lab::stats::{Interval, clopper_pearson, median, sign_interval};
 use candor_lab::table::{Align, Table, paragraph};
 use candor_links::model::Loss;
 use candor_links::simulator::{Outcome, Plan, Start, World};
@@ -64,13 +64,25 @@ impl Difference {
         Some(Self { ms, share: ms / base, interval: interval.map(|ms| ms / base) })
     }
 
-    /// Whether the two agree, by the rule for links with or without loss.
-    fn agrees(self, loses: bool) -> bool {
-        match loses {
-            false => self.ms.abs() <= CLOSE.0 || self.share.abs() <= CLOSE.1,
-            true => self.interval.low <= CLOSE_WITH_LOSS && self.interval.high >= -CLOSE_WITH_LOSS,
+    /// Whether the two agree, by the rule for links with or without loss. `None` if that can't be told from so many circuits.
+    fn agrees(self, loses: bool) -> Option<bool> {
+        if !loses {
+            return Some(self.ms.abs() <= CLOSE.0 || self.share.abs() <= CLOSE.1);
         }
+        let Interval { low, high } = self.interval;
+        let within = low >= -CLOSE_WITH_LOSS && high <= CLOSE_WITH_LOSS;
+        let beyond = low > CLOSE_WITH_LOSS || high < -CLOSE_WITH_LOSS;
+        (within || beyond).then_some(within)
     }
+}
+
+/// Whether as large a share of circuits was built on both sides, as far as their numbers tell.
+fn as_many_built(simulated: &[Outcome], measured: &[Outcome]) -> bool {
+    let [one, other] = [simulated, measured].map(|outcomes| {
+        let built = outcomes.iter().filter(|outcome| outcome.built.is_some()).count();
+        clopper_pearson(built as u64, outcomes.len() as u64)
+    });
+    one.low <= other.high && other.low <= one.high
 }
 
 pub(super) fn execute(
@@ -176,9 +188,10 @@ impl Report {
             }
         }
         let rule = match self.loses {
-            false => "They agree if medians are within 2 ms or 5 % of each other.",
-            true => "They agree if the interval of the difference overlaps ±15 %.",
+            false => "They agree if medians are within 2 ms or 5 % of each other",
+            true => "They agree if the interval of the difference lies within ±15 %, and differ if it lies outside",
         };
+        let rule = format!("{rule}; they differ as well if the shares of circuits that were built do.");
         text += &paragraph("", &format!("\n{rule}\n"), wide);
         text.push('\n');
         Ok(text)
@@ -186,8 +199,10 @@ impl Report {
 
     fn verdict(&self, row: &Row) -> &'static str {
         match row.difference.map(|difference| difference.agrees(self.loses)) {
-            Some(true) => "agree",
-            Some(false) => "DIFFER",
+            _ if !as_many_built(&row.simulated, &row.measured.outcomes) => "DIFFER in circuits built",
+            Some(Some(true)) => "agree",
+            Some(Some(false)) => "DIFFER",
+            Some(None) => "can't tell",
             None => "too few",
         }
     }
@@ -287,20 +302,33 @@ mod tests {
 
     #[test]
     fn without_losses_two_milliseconds_or_five_percent_agree() {
-        let agrees =
-            |base: f64, more: f64| Difference::of(&vec![base; 100], &vec![base + more; 100]).unwrap().agrees(false);
+        let agrees = |base: f64, more: f64| {
+            Difference::of(&vec![base; 100], &vec![base + more; 100]).unwrap().agrees(false) == Some(true)
+        };
         assert!(agrees(10.0, 1.9) && agrees(10.0, -1.9) && agrees(200.0, 9.9));
         assert!(!agrees(10.0, 2.1) && !agrees(10.0, -2.1) && !agrees(200.0, 10.1));
     }
 
     #[test]
-    fn with_losses_the_interval_must_reach_fifteen_percent() {
+    fn with_losses_the_whole_interval_decides_and_a_wide_one_nothing() {
         let agrees = |low: f64, high: f64| {
             let interval = Interval { low, high };
             Difference { ms: 99.0, share: (low + high) / 2.0, interval }.agrees(true)
         };
-        assert!(agrees(0.14, 0.5) && agrees(-0.5, -0.14) && agrees(-0.5, 0.5) && agrees(-0.01, 0.01));
-        assert!(!agrees(0.16, 0.5) && !agrees(-0.5, -0.16));
+        assert_eq!([agrees(-0.01, 0.01), agrees(-0.15, 0.15)], [Some(true); 2]);
+        assert_eq!([agrees(0.16, 0.5), agrees(-0.5, -0.16)], [Some(false); 2]);
+        assert_eq!([agrees(0.14, 0.5), agrees(-0.5, -0.14), agrees(-0.5, 0.5)], [None; 3]);
+    }
+
+    #[test]
+    fn circuits_that_fail_on_one_side_only_are_a_difference() {
+        let outcomes = |built: usize, failed: usize| {
+            let whole = Outcome { built: Some(std::time::Duration::from_millis(9)), ..Outcome::default() };
+            [vec![whole; built], vec![Outcome::default(); failed]].concat()
+        };
+        assert!(as_many_built(&outcomes(1000, 0), &outcomes(100, 0)));
+        assert!(as_many_built(&outcomes(990, 10), &outcomes(97, 3)));
+        assert!(!as_many_built(&outcomes(1000, 0), &outcomes(50, 50)));
     }
 
     #[test]

@@ -127,8 +127,8 @@ impl Network {
     }
 
     /// What became of packets.
-    pub(super) fn counts(&self) -> Counts {
-        self.testbed.counts()
+    pub(super) fn counts(&self) -> Result<Counts, Failure> {
+        Ok(self.testbed.counts()?)
     }
 }
 
