@@ -13,7 +13,8 @@ use std::time::Duration;
 pub struct Crossover {
     /// How much longer its three hops compute, by the medians of their steps; negative if they compute less.
     pub computation: f64,
-    /// Rates of every link in bits per second, ascending, and how much longer its messages make the circuit there, in seconds.
+    /// Rates of every link in bits per second, ascending, and how much longer its messages make the circuit there, in seconds. Rates at which one of the two builds
+    /// no circuit in time are left out.
     pub messages: Vec<(u64, f64)>,
 }
 
@@ -43,11 +44,13 @@ pub fn crossover(plan: &Plan, other: HandshakeType, rates: &[u64]) -> Result<Cro
     let time = |handshake, rate| {
         let topology = plan.topology.clone().at_rate(rate);
         let plan = Plan { topology, handshake, costs: Costs::none(), fetch: None, ..plan.clone() };
-        World::new(&plan).map(|mut world| world.build().built.unwrap_or_default().as_secs_f64())
+        World::new(&plan).map(|mut world| world.build().built.map(|built| built.as_secs_f64()))
     };
     let mut messages = Vec::with_capacity(rates.len());
     for &rate in rates {
-        messages.push((rate, time(plan.handshake, rate)? - time(other, rate)?));
+        if let (Some(one), Some(other)) = (time(plan.handshake, rate)?, time(other, rate)?) {
+            messages.push((rate, one - other));
+        }
     }
     let hops = |handshake| 3.0 * plan.costs.hop(handshake).unwrap_or(Duration::ZERO).as_secs_f64();
     Ok(Crossover { computation: hops(plan.handshake) - hops(other), messages })

@@ -151,27 +151,28 @@ pub struct Sensitivity {
     pub microsecond: Duration,
 }
 
-/// Adds one thing at a time to a plan, without losses and drawn costs, so that differences are exact.
+/// Adds one thing at a time to a plan, without losses and drawn costs, so that differences are exact. `None` where even then no circuit is built in time.
 ///
 /// # Errors
 /// Those of [`World::new`].
-pub fn sensitivity(plan: &Plan) -> Result<Sensitivity, SimulatorError> {
+pub fn sensitivity(plan: &Plan) -> Result<Option<Sensitivity>, SimulatorError> {
     let plan = Plan { topology: plan.topology.clone().lossless(), costs: Costs::none(), fetch: None, ..plan.clone() };
     debug_assert!(plan.topology.links.iter().all(|link| link.ways[0].loss == Loss::None));
     let build = |plan: &Plan| World::new(plan).map(|mut world| world.build());
-    let time = |plan: &Plan| build(plan).map(|outcome| outcome.built.unwrap_or_default());
+    let time = |plan: &Plan| build(plan).map(|outcome| outcome.built);
     let base = time(&plan)?;
     let exchange = time(&Plan { more_round_trips: plan.more_round_trips + 1, ..plan.clone() })?;
     let slow = time(&Plan { costs: Costs::none().and_more(Duration::from_millis(1)), ..plan.clone() })?;
     let small = build(&Plan { handshake: HandshakeType::Hybrid512, ..plan.clone() })?;
     let large = build(&Plan { handshake: HandshakeType::Hybrid1024, ..plan })?;
     let bytes = large.bytes[0][0].saturating_sub(small.bytes[0][0]).max(1);
-    let longer = large.built.unwrap_or_default().saturating_sub(small.built.unwrap_or_default());
-    Ok(Sensitivity {
+    let whole = (base, exchange, slow, small.built, large.built);
+    let (Some(base), Some(exchange), Some(slow), Some(small), Some(large)) = whole else { return Ok(None) };
+    Ok(Some(Sensitivity {
         round_trip: exchange.saturating_sub(base),
-        cell: longer.mul_f64(514.0 / bytes as f64),
+        cell: large.saturating_sub(small).mul_f64(514.0 / bytes as f64),
         microsecond: slow.saturating_sub(base) / 1000,
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -218,12 +219,21 @@ mod tests {
     fn a_round_trip_more_is_what_the_delays_say_and_a_microsecond_is_three() {
         let mut plan = plan("leo-bent-pipe");
         plan.topology = plan.topology.ideal();
-        let found = sensitivity(&plan).unwrap();
+        let found = sensitivity(&plan).unwrap().unwrap();
         // Client to exit: 2.71 + 2.71 + 5 + 10 + 10 ms.
         assert_eq!(found.round_trip, Duration::from_micros(60_840));
         assert_eq!(found.cell, Duration::ZERO, "where nothing takes time to send");
         assert_eq!(found.microsecond, Duration::from_micros(3));
-        let found = sensitivity(&self::plan("sagin-12")).unwrap();
+        let found = sensitivity(&self::plan("sagin-12")).unwrap().unwrap();
         assert!(found.cell > Duration::from_micros(100), "{found:?}");
+    }
+
+    #[test]
+    fn where_no_circuit_comes_about_in_time_nothing_is_said_to_cost_nothing() {
+        let mut plan = plan("leo-bent-pipe");
+        for way in plan.topology.links.iter_mut().flat_map(|link| &mut link.ways) {
+            way.delay = crate::model::Delay::Constant(Duration::from_secs(10));
+        }
+        assert_eq!(sensitivity(&plan).unwrap(), None);
     }
 }

@@ -77,11 +77,13 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
     figures::write(arguments, &plan, &costs.says, &crossovers, talk)
 }
 
-/// Each handshake against the first one, where the costs of both are known.
+/// Each handshake against the first one, where the costs of both are known and the first computes less.
 fn crossovers(plan: &Plan, rows: &[(HandshakeType, Summary)]) -> Result<Vec<(HandshakeType, Crossover)>, Failure> {
     let Some(&(first, _)) = rows.first() else { return Ok(Vec::new()) };
-    let known = |handshake: &HandshakeType| plan.costs.knows(*handshake) && plan.costs.knows(first);
-    let others = rows.iter().skip(1).map(|(handshake, _)| *handshake).filter(known);
+    let least = plan.costs.hop(first);
+    // Of one that computes less there is nothing to weigh.
+    let computes_more = |handshake: &HandshakeType| least.is_some() && plan.costs.hop(*handshake) >= least;
+    let others = rows.iter().skip(1).map(|(handshake, _)| *handshake).filter(computes_more);
     let compare = |handshake| {
         let plan = Plan { handshake, ..plan.clone() };
         Ok((handshake, crossover(&plan, first, &rates())?))
@@ -130,7 +132,7 @@ fn text(
     plan: &Plan,
     costs: &str,
     rows: &[(HandshakeType, Summary)],
-    found: Sensitivity,
+    found: Option<Sensitivity>,
     crossovers: &[(HandshakeType, Crossover)],
 ) -> Result<String, Failure> {
     let wide = columns();
@@ -211,9 +213,13 @@ fn text(
     );
     text += "\nWhat one more costs, without losses:\n";
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-    table.row(["  round trip to the exit", &micros(found.round_trip), ""]);
-    table.row(["  cell each way in each creation", &micros(found.cell), "514 bytes; from hybrid-512 and hybrid-1024"]);
-    table.row(["  microsecond of each relay's answer", &micros(found.microsecond), ""]);
+    table.row(["  round trip to the exit", &micros(found.map(|found| found.round_trip)), ""]);
+    table.row([
+        "  cell each way in each creation",
+        &micros(found.map(|found| found.cell)),
+        "514 bytes; from hybrid-512 and hybrid-1024",
+    ]);
+    table.row(["  microsecond of each relay's answer", &micros(found.map(|found| found.microsecond)), ""]);
     text += &table.text(wide);
     if let (Some((first, _)), false) = (rows.first(), crossovers.is_empty()) {
         text += &format!(
@@ -221,7 +227,12 @@ fn text(
         );
         let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
         for (handshake, found) in crossovers {
-            let rate = found.rate().map_or("-".to_owned(), |rate| format!("{:.1} Mbit/s", rate / 1e6));
+            let always = found.messages.iter().all(|(_, more)| *more > found.computation);
+            let rate = match found.rate() {
+                Some(rate) => format!("{:.1} Mbit/s", rate / 1e6),
+                None if always => "any rate".to_owned(),
+                None => "no rate".to_owned(),
+            };
             let computes = format!("computation of three hops {:+.1} µs", found.computation * 1e6);
             table.row([format!("  {handshake}"), rate, computes]);
         }
@@ -234,7 +245,7 @@ fn json(
     plan: &Plan,
     costs: &str,
     rows: &[(HandshakeType, Summary)],
-    found: Sensitivity,
+    found: Option<Sensitivity>,
     crossovers: &[(HandshakeType, Crossover)],
 ) -> Result<Value, Failure> {
     let crossovers: Vec<Value> = crossovers
@@ -270,7 +281,7 @@ fn json(
         "cold": plan.start == Start::Cold, "seed": plan.seed, "page": plan.fetch, "costs": costs,
         "delays_alone_ns": ns(Some(plan.delays_alone()?)), "rows": rows,
         "one_more": {
-            "round_trip_ns": ns(Some(found.round_trip)), "cell_ns": ns(Some(found.cell)), "microsecond_ns": ns(Some(found.microsecond)),
+            "round_trip_ns": ns(found.map(|found| found.round_trip)), "cell_ns": ns(found.map(|found| found.cell)), "microsecond_ns": ns(found.map(|found| found.microsecond)),
         },
         "crossovers": crossovers,
     }))
@@ -280,6 +291,6 @@ fn ms(time: Option<Duration>) -> String {
     time.map_or("-".to_owned(), |time| format!("{:.2}", time.as_secs_f64() * 1e3))
 }
 
-fn micros(time: Duration) -> String {
-    format!("{:.1} µs", time.as_secs_f64() * 1e6)
+fn micros(time: Option<Duration>) -> String {
+    time.map_or("-".to_owned(), |time| format!("{:.1} µs", time.as_secs_f64() * 1e6))
 }
