@@ -50,7 +50,7 @@ fn each_node_has_a_namespace_with_its_address_and_parts_at_one_node_share_it() {
 fn connections_begin_alike_whatever_the_machine_prefers() {
     let Some(testbed) = testbed("sagin-01") else { return };
     let parameter = |name: &str| printed(&testbed, Role::Guard, "cat", &[&format!("/proc/sys/net/ipv4/{name}")]);
-    assert_eq!(parameter("tcp_congestion_control").trim(), "cubic");
+    assert_eq!(parameter("tcp_congestion_control").trim(), "reno");
     assert_eq!(parameter("tcp_no_metrics_save").trim(), "1");
 }
 

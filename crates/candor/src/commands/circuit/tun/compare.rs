@@ -341,7 +341,7 @@ mod tests {
                 .sum()
         };
         assert_eq!((share("simulated"), share("measured")), (100.0, 100.0), "{text}");
-        assert!(text.starts_with("  10 – 16") && text.contains("75.0 %"), "{text}");
+        assert!(text.trim_start().starts_with("10 – 16") && text.contains("75.0 %"), "{text}");
         assert_eq!(distribution(&[1.0], &[1.0]), "", "all the same");
     }
 }
