@@ -41,7 +41,7 @@ pub fn default_processes(comparisons: usize) -> usize {
     fewest_processes(comparisons).div_ceil(2) * 3
 }
 
-/// More processes than this narrow no interval that anybody needs narrower, and a sign test of more than 1074 is not computed.
+/// More processes than this narrow no interval that anybody needs narrower.
 pub const MOST_PROCESSES: usize = 1000;
 
 /// What the probe found out about a subject.

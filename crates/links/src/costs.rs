@@ -55,11 +55,6 @@ impl Costs {
         self
     }
 
-    /// Whether there are samples of this handshake.
-    pub fn knows(&self, handshake: HandshakeType) -> bool {
-        self.handshakes.contains_key(&handshake)
-    }
-
     /// What one hop computes: the sum of its steps' medians. `None` if there are no samples of this handshake.
     pub fn hop(&self, handshake: HandshakeType) -> Option<Duration> {
         let Steps { start, answer, finish } = self.handshakes.get(&handshake)?;
