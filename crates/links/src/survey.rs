@@ -7,6 +7,16 @@ use candor_onion::circuit::Failure;
 use candor_onion::handshake::HandshakeType;
 use std::time::Duration;
 
+/// What is compared unless somebody asks for something else: the classical ones, the three levels, and one with post-quantum authentication.
+pub const HANDSHAKES: [HandshakeType; 6] = [
+    HandshakeType::Ntor,
+    HandshakeType::NtorV3,
+    HandshakeType::Hybrid512,
+    HandshakeType::Hybrid768,
+    HandshakeType::Hybrid1024,
+    HandshakeType::Hybrid768Auth,
+];
+
 /// Times in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times(Vec<Duration>);

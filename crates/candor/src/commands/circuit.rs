@@ -12,22 +12,12 @@ use candor_lab::table::{Align, Table, paragraph};
 use candor_links::crossover::{Crossover, crossover, rates};
 use candor_links::orbit;
 use candor_links::simulator::{Cryptography, Plan, Start};
-use candor_links::survey::{Sensitivity, Summary, Times, sensitivity, survey};
+use candor_links::survey::{HANDSHAKES, Sensitivity, Summary, Times, sensitivity, survey};
 use candor_links::topology::{BUILT_IN, Topology};
 use candor_network::HandshakeType;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
-
-/// What is compared unless somebody asks for something else: the classical ones, the three levels, and one with post-quantum authentication.
-const HANDSHAKES: [HandshakeType; 6] = [
-    HandshakeType::Ntor,
-    HandshakeType::NtorV3,
-    HandshakeType::Hybrid512,
-    HandshakeType::Hybrid768,
-    HandshakeType::Hybrid1024,
-    HandshakeType::Hybrid768Auth,
-];
 
 pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Failure> {
     let topology = topology(arguments, &arguments.topology)?;

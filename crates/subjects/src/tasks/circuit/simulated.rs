@@ -13,21 +13,12 @@ use crate::ours::AUTO;
 use candor_lab::{Entry, Evidence, Mismatch, Outcomes, Provenance, Quantity, Refusal, Subject, Task, Witness};
 use candor_links::costs::{Costs, Steps};
 use candor_links::simulator::{Cryptography, Outcome, Plan, Start, World};
+use candor_links::survey::HANDSHAKES;
 use candor_links::topology::{BUILT_IN, Topology};
 use candor_network::HandshakeType;
 use candor_peers::contract::ntor::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// Those that `candor circuit` compares.
-const HANDSHAKES: [HandshakeType; 6] = [
-    HandshakeType::Ntor,
-    HandshakeType::NtorV3,
-    HandshakeType::Hybrid512,
-    HandshakeType::Hybrid768,
-    HandshakeType::Hybrid1024,
-    HandshakeType::Hybrid768Auth,
-];
 
 /// Samples of each step of a handshake.
 const SAMPLES: usize = 48;
