@@ -1,7 +1,8 @@
 //! How long the computations take that virtual time has to account for.
 //!
 //! The simulator runs with back ends that compute almost nothing, so the time of a handshake comes from here: samples of a measurement, one of
-//! which is drawn for each operation. Cells are not charged: a layer takes well below a microsecond, a packet on these links many.
+//! which is drawn for each operation. What hosts do besides, system calls, records of TLS, cells and the waking of processes, is a crossing: samples of what
+//! a cell takes from one host to the next where there is no distance.
 
 use crate::random::Random;
 use candor_onion::handshake::HandshakeType;
@@ -31,6 +32,8 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     handshakes: BTreeMap<HandshakeType, Steps>,
+    /// What a cell takes from one host to the next beside the link's time; nothing if it is empty.
+    crossings: Vec<Duration>,
     /// Added to each step `answer`; the sensitivity of a circuit to computation is measured with it.
     more: Duration,
 }
@@ -45,6 +48,14 @@ impl Costs {
     #[must_use]
     pub fn with(mut self, handshake: HandshakeType, steps: Steps) -> Self {
         self.handshakes.insert(handshake, steps);
+        self
+    }
+
+    /// Adds samples of what a cell takes from one host to the next, in either direction, beside the link's time. The exchange with the hop number n
+    /// has 2n of them.
+    #[must_use]
+    pub fn with_crossings(mut self, crossings: Vec<Duration>) -> Self {
+        self.crossings = crossings;
         self
     }
 
@@ -64,6 +75,14 @@ impl Costs {
             samples.get(samples.len() / 2).copied()
         };
         [start, answer, finish].into_iter().map(median).sum()
+    }
+
+    /// What the hosts on the way to a hop and back add to an exchange: a sample for each crossing.
+    pub(crate) fn exchange(&self, hop: usize, random: &mut Random) -> Duration {
+        match self.crossings.len() {
+            0 => Duration::ZERO,
+            samples => (0..2 * hop).map(|_| self.crossings[random.below(samples)]).sum(),
+        }
     }
 
     /// A sample of a step.

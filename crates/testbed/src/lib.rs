@@ -26,6 +26,7 @@
 #![cfg(target_os = "linux")]
 
 mod addresses;
+mod awake;
 mod bed;
 mod carrier;
 mod emulator;
@@ -34,6 +35,7 @@ mod namespace;
 mod tun;
 
 pub use addresses::address;
+pub use awake::Awake;
 pub use bed::Testbed;
 pub use carrier::{Carrier, Counts, Lateness};
 pub use error::Error;

@@ -12,12 +12,14 @@ use std::time::Duration;
 const CITED: &str = "runs";
 /// The phases of `ntor/<handshake>/handshake`.
 const PHASES: [&str; 3] = ["client-start", "server", "client-finish"];
+/// Of the phases of `circuit/loopback/<handshake>/warm`, those in which cells go to a hop and back, and how often they cross from host to host.
+const CROSSINGS: [(&str, u32); 3] = [("crossing1", 2), ("crossing2", 4), ("crossing3", 6)];
 
 pub(super) struct Found {
     pub(super) costs: Costs,
     /// Where they come from, or why there are none.
     pub(super) says: String,
-    /// How many handshakes have a cost.
+    /// How many handshakes have a cost, and one more if crossings have.
     known: usize,
 }
 
@@ -29,7 +31,7 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
     if let Some(path) = asked {
         let run = Run::open(path)?;
         return from(&run, handshakes).ok_or_else(|| {
-            let why = "has none of these handshakes with its phases; measure them by `candor run ntor/handshake`";
+            let why = "has none of these handshakes with its phases; measure them by `candor run handshake`";
             Failure::Error(format!("{}: the run {why}", path.display()))
         });
     }
@@ -51,7 +53,7 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
             return Ok(best);
         }
     }
-    let says = format!("none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run ntor/handshake`");
+    let says = format!("none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake`");
     Ok(Found { costs: Costs::none(), says, known: 0 })
 }
 
@@ -81,14 +83,38 @@ fn from(run: &Run, handshakes: &[HandshakeType]) -> Option<Found> {
             None => missing.push(handshake.name()),
         }
     }
-    let first = subjects.first()?;
+    let first = subjects.first()?.clone();
     let without = match missing.is_empty() {
         true => String::new(),
         false => format!("; NONE for {}, which the run lacks", missing.join(", ")),
     };
-    let says =
-        format!("drawn from the samples of {first} in run {}, every host as fast as its machine{without}", run.name);
-    Some(Found { costs, says, known: subjects.len() })
+    let crossings = crossings(run, handshakes);
+    let hosts = match crossings.is_empty() {
+        true => "; NONE for what hosts do besides, since the run has no `circuit/loopback/…/warm`",
+        false => ", and for what hosts do besides of parts@auto there",
+    };
+    let known = subjects.len() + usize::from(!crossings.is_empty());
+    let says = format!(
+        "drawn from the samples of {first} in run {}{hosts}, every host as fast as its machine{without}",
+        run.name
+    );
+    Some(Found { costs: costs.with_crossings(crossings), says, known })
+}
+
+/// What a cell takes from one host to the next over loopback, as the run has it from circuits by these handshakes.
+fn crossings(run: &Run, handshakes: &[HandshakeType]) -> Vec<Duration> {
+    let tasks: Vec<String> = handshakes.iter().map(|handshake| format!("circuit/loopback/{handshake}/warm")).collect();
+    let blocks = run.blocks.iter().filter(|block| tasks.contains(&block.task));
+    let samples = blocks.filter_map(|block| {
+        let (_, phases) = block.phases.iter().find(|(subject, _)| subject.starts_with("parts@"))?;
+        let of = |(name, times): (&str, u32)| {
+            let at = phases.names.iter().position(|phase| phase == name)?;
+            let iterations = block.iterations.max(1);
+            Some(phases.ns.get(at)?.iter().map(move |ns| Duration::from_nanos(ns / iterations) / times))
+        };
+        Some(CROSSINGS.into_iter().filter_map(of).flatten())
+    });
+    samples.flatten().collect()
 }
 
 /// Samples of candor's own subject: the one that the plan names first.

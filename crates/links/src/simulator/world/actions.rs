@@ -66,9 +66,11 @@ impl World {
         }
     }
 
-    /// A hop has answered; its reply is still to be checked.
+    /// A hop has answered; its reply is still to be checked. What the hosts on the way took to pass the cells on is charged here as well, all of it, since
+    /// nothing else of the circuit goes on meanwhile.
     fn extended(&mut self, circuit: u32, hop: usize) {
-        let finish = self.costs.draw(self.handshake, Work::Finish, &mut self.random);
+        let finish = self.costs.draw(self.handshake, Work::Finish, &mut self.random)
+            + self.costs.exchange(hop, &mut self.random);
         let Circuit { outcome, step_began, .. } = &mut self.circuits[circuit as usize];
         outcome.hops.push(self.now + finish - *step_began);
         *step_began = self.now + finish;

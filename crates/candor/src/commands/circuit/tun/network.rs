@@ -9,7 +9,7 @@ use candor_links::simulator::{Outcome, Plan, Start};
 use candor_links::survey::Summary;
 use candor_links::topology::Role;
 use candor_network::HandshakeType;
-use candor_testbed::{Counts, Testbed, address};
+use candor_testbed::{Awake, Counts, Testbed, address};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(super) struct Network {
     /// How many circuits there have been: each has addresses of its own.
     circuits: u32,
     settle: Duration,
+    /// Packets shall not wait for a CPU to be woken.
+    _awake: Awake,
 }
 
 /// What was measured.
@@ -54,6 +56,7 @@ impl Measured {
 impl Network {
     pub(super) fn start(plan: &Plan, talk: Talk) -> Result<Self, Failure> {
         let set = plan.set.as_deref();
+        let awake = Awake::start().map_err(|error| Failure::Error(format!("can't keep the CPUs awake: {error}")))?;
         let testbed = Testbed::start(&plan.topology, set, plan.seed)?;
         let target = address(Role::Target, 0);
         let mut others = Vec::new();
@@ -80,7 +83,7 @@ impl Network {
         for pair in Role::ALL[..4].windows(2) {
             settle += round_trip(plan, pair)? * 2;
         }
-        Ok(Self { testbed, entries, builder, _others: others, circuits: 0, settle })
+        Ok(Self { testbed, entries, builder, _others: others, circuits: 0, settle, _awake: awake })
     }
 
     /// Builds circuits by a handshake, one after another, and calls `each` after each.

@@ -1,0 +1,91 @@
+//! CPUs that do not go to sleep between packets.
+#![allow(unsafe_code)]
+
+use nix::libc::{SCHED_IDLE, sched_param, sched_setscheduler};
+use std::hint::spin_loop;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{JoinHandle, available_parallelism, spawn};
+
+/// Keeps the CPUs awake while it exists: a thread for each, in the class `SCHED_IDLE`, spins whenever nothing else wants to run.
+///
+/// In a testbed each packet finds every process asleep. A virtual CPU that sleeps is woken by its host in some 50 to 200 µs, which is a property of
+/// that host and of no topology; there are a dozen such moments in a circuit of three hops.
+#[derive(Debug)]
+pub struct Awake {
+    ends: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Awake {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If the system refuses the class, which any process may choose: then none spins, since a thread of the usual class would take time from
+    /// what is measured.
+    pub fn start() -> io::Result<Self> {
+        let mut awake = Self { ends: Arc::default(), threads: Vec::new() };
+        let (tells, told) = std::sync::mpsc::channel();
+        for _ in 0..available_parallelism().map_or(1, usize::from) {
+            let (ends, tells) = (Arc::clone(&awake.ends), tells.clone());
+            awake.threads.push(spawn(move || {
+                let idle = become_idle();
+                let spins = idle.is_ok();
+                let _ = tells.send(idle);
+                while spins && !ends.load(Relaxed) {
+                    spin_loop();
+                }
+            }));
+        }
+        drop(tells);
+        told.into_iter().collect::<io::Result<()>>()?;
+        Ok(awake)
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.ends.store(true, Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Puts the calling thread into the class that runs when no other does.
+fn become_idle() -> io::Result<()> {
+    let parameters = sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads one `sched_param`, which outlives the call; 0 is the calling thread, and no memory depends on its class.
+    match unsafe { sched_setscheduler(0, SCHED_IDLE, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Awake;
+    use std::fs::read_to_string;
+
+    /// The class of each thread of this process, from `/proc`: 5 is `SCHED_IDLE`.
+    fn idle_threads() -> usize {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let class = |task: std::io::Result<std::fs::DirEntry>| {
+            // A thread may end meanwhile.
+            let stat = read_to_string(task.ok()?.path().join("stat")).ok()?;
+            // The name may have blanks; behind it the policy is the 39th field of the line's 41.
+            stat.rsplit_once(')')?.1.split_whitespace().nth(38)?.parse::<u32>().ok()
+        };
+        tasks.filter_map(class).filter(|class| *class == 5).count()
+    }
+
+    #[test]
+    fn a_thread_for_each_cpu_spins_at_idle_priority_and_none_is_left() {
+        assert_eq!(idle_threads(), 0);
+        let awake = Awake::start().unwrap();
+        assert_eq!(idle_threads(), std::thread::available_parallelism().unwrap().get());
+        drop(awake);
+        assert_eq!(idle_threads(), 0);
+    }
+}
