@@ -12,7 +12,7 @@ use crate::suite::{self, Suite};
 use crate::topology::{Role, Step};
 use crate::transport::{Endpoint, Segment};
 use candor_onion::cell::{Cell, Decoder, Message};
-use candor_onion::circuit::{HandshakeJob, Limits, RelayCircuit};
+use candor_onion::circuit::{Cause, Failure, HandshakeJob, Limits, RelayCircuit};
 use candor_onion::handshake::HandshakeType;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -36,7 +36,7 @@ enum Event {
     Begin { circuit: u32 },
     /// A relay has computed an answer.
     Answer { circuit: u32, relay: u8 },
-    /// The client has waited long enough.
+    /// The client has waited long enough, for its link or for a hop.
     Deadline { circuit: u32 },
 }
 
@@ -269,7 +269,14 @@ impl World {
             }
             Event::Deadline { circuit } => {
                 let now = self.instant();
-                self.circuits[circuit as usize].client.tick(now);
+                let Circuit { client, is_linked, done, .. } = &mut self.circuits[circuit as usize];
+                if !*is_linked {
+                    if !*done {
+                        self.fail(circuit, Failure { hop: Some(1), cause: Cause::Timeout });
+                    }
+                    return circuit;
+                }
+                client.tick(now);
                 self.drain_client(circuit);
                 self.watch(circuit);
                 circuit
@@ -366,8 +373,11 @@ impl World {
         // The initiator has had the responder's answer, and has sent its own, behind which the first cell may follow.
         if step == 3 {
             match usize::from(hop) {
+                // Too late.
+                0 if self.circuits[circuit as usize].done => {}
                 0 => {
                     let circuit_ = &mut self.circuits[circuit as usize];
+                    circuit_.is_linked = true;
                     circuit_.outcome.link = self.now - circuit_.step_began;
                     circuit_.step_began = self.now;
                     self.compute_onionskin(circuit, Duration::ZERO);
@@ -422,7 +432,12 @@ impl World {
         if is_new {
             self.connect(circuit, 0);
             if self.start == Start::Warm {
+                self.circuits[circuit as usize].is_linked = true;
                 self.compute_onionskin(circuit, Duration::ZERO);
+            } else {
+                // The same event serves the first hop: that can't be late before it.
+                self.circuits[circuit as usize].is_watched = true;
+                self.schedule(self.now + setup::LIMIT, Event::Deadline { circuit });
             }
             return;
         }
