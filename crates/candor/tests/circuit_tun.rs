@@ -91,6 +91,10 @@ fn circuits_take_at_least_what_light_takes_and_are_compared_with_virtual_time() 
         }
         assert!(row["simulated"]["median_ns"].as_u64().unwrap() >= alone);
         assert!(row["difference"]["ms"].is_f64() && report["packets"]["dropped"]["loss"] == 0, "{report}");
+        let counted = std::path::Path::new("/proc/thread-self/schedstat").exists();
+        for late in ["late_ns", "read_late_at_most_ns"] {
+            assert!(report["packets"][late]["p99"].is_u64() || late != "late_ns" && !counted, "{late}: {report}");
+        }
     }
 }
 

@@ -46,6 +46,9 @@ pub struct Counts {
     pub strangers: u64,
     /// How much later than the model says packets were handed over.
     pub late: Lateness,
+    /// The longest that packets may have waited in their device before they were read, which is when their way begins. Nothing is known of it where the kernel does
+    /// not count how long a thread waits for a processor.
+    pub waited: Lateness,
 }
 
 struct Flying {
@@ -133,6 +136,11 @@ impl Carrier {
     /// A packet was handed over so much after its arrival.
     pub fn handed_over(&mut self, late: Duration) {
         self.counts.late.add(late);
+    }
+
+    /// A packet that was taken may have waited for so long before.
+    pub fn waited(&mut self, longest: Duration) {
+        self.counts.waited.add(longest);
     }
 
     /// What became of packets so far.

@@ -32,6 +32,7 @@ mod emulator;
 mod error;
 mod namespace;
 mod tun;
+mod waits;
 
 pub use addresses::address;
 pub use bed::Testbed;
