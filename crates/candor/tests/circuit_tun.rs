@@ -199,6 +199,28 @@ fn nothing_outlives_a_run_that_is_killed_or_interrupted() {
 }
 
 #[test]
+fn relays_target_and_client_run_without_privileges() {
+    let scene = Scene::new();
+    let Some((mut run, processes, _)) = running(&scene) else { return };
+    let sets = |process: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].map(|set| {
+            let line = status.lines().find_map(|line| line.strip_prefix(set)).expect("every kernel has these");
+            u64::from_str_radix(line.trim_start_matches(':').trim(), 16).unwrap()
+        })
+    };
+    let (of_run, of_others) = (sets(run.id()), processes.iter().map(|process| sets(*process)).collect::<Vec<_>>());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_ne!(of_run[2], 0, "what makes the network needs some");
+    let setpcap = 1 << 8;
+    for [inheritable, permitted, effective, bounding, ambient] in of_others {
+        assert_eq!([inheritable, permitted, effective, ambient], [0; 4]);
+        assert!(bounding == 0 || of_run[2] & setpcap == 0, "{bounding:x}");
+    }
+}
+
+#[test]
 fn without_permission_it_says_what_it_needs() {
     let scene = Scene::new();
     let candor = scene.command(&["--tun"]);
