@@ -62,9 +62,40 @@ impl Scene {
     }
 }
 
+/// What `candor_testbed::Error::is_refusal` says yes to, by its words.
 fn refusal(line: &str) -> Option<&str> {
-    let refusals = ["error: can't make a network namespace: it needs", "error: can't make a TUN device"];
-    refusals.iter().any(|refusal| line.starts_with(refusal)).then(|| line.trim_start_matches("error: "))
+    let whole = [
+        "can't make a network namespace: it needs",
+        "can't make a TUN device",
+        "can't set up a network namespace by `ip`: ",
+    ];
+    let with_reason = ["can't set up a network namespace by `ip`, of iproute2: ", "can't set "];
+    let reasons =
+        ["Operation not permitted", "Permission denied", "Operation not supported", "Read-only file system"];
+    let line = line.strip_prefix("error: ")?;
+    let refuses = whole.iter().any(|refusal| line.starts_with(refusal))
+        || with_reason.iter().any(|what| line.starts_with(what)) && reasons.iter().any(|why| line.contains(why));
+    refuses.then_some(line)
+}
+
+#[test]
+fn tests_skip_where_the_machine_refuses_and_not_where_candor_fails() {
+    for skips in [
+        "error: can't make a network namespace: it needs CAP_SYS_ADMIN and CAP_NET_ADMIN",
+        "error: can't set up a network namespace by `ip`: No such file or directory (os error 2); install iproute2",
+        "error: can't set up a network namespace by `ip`, of iproute2: RTNETLINK answers: Operation not permitted",
+        "error: can't set ipv4/tcp_congestion_control of a network namespace: Read-only file system (os error 30)",
+    ] {
+        assert_eq!(refusal(skips), skips.strip_prefix("error: "));
+    }
+    for fails in [
+        "error: can't set up a network namespace by `ip`, of iproute2: Cannot find device \"tun7\"",
+        "error: can't set ipv4/tcp_congestion_control of a network namespace: No such file or directory (os error 2)",
+        "error: can't start a process: Permission denied (os error 13)",
+        "error: the client ended (exit status: 2)",
+    ] {
+        assert_eq!(refusal(fails), None, "{fails}");
+    }
 }
 
 fn times(circuits: &Value) -> Vec<u64> {
@@ -239,18 +270,41 @@ fn without_permission_it_says_what_it_needs() {
     );
 }
 
+/// What candor says in a mount namespace in which `prepare` has been done, if that can be done here.
+fn said_after(prepare: &str) -> Option<String> {
+    let scene = Scene::new();
+    let candor = scene.command(&["--tun", "--circuits", "1"]);
+    let mut command = Command::new("unshare");
+    let script = format!("{prepare} && exec \"$0\" \"$@\"");
+    command.args(["--mount", "sh", "-c", &script]).arg(candor.get_program()).args(candor.get_args());
+    match command.output() {
+        Ok(output) if output.status.code() == Some(2) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
+        other => {
+            eprintln!("skipped: no mount namespace after `{prepare}`: {other:?}");
+            None
+        }
+    }
+}
+
+#[test]
+fn with_parameters_that_can_not_be_set_it_says_so_and_tests_skip() {
+    let read_only = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys";
+    let Some(said) = said_after(read_only) else { return };
+    let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
+    let (before, behind) = ("can't set ipv4/tcp_congestion_control of a network namespace: Read-only file system", "must be writable");
+    // Where nobody may make namespaces, it comes no further than that.
+    assert!(why.starts_with("can't make a") || why.starts_with(before) && why.contains(behind), "{why}");
+}
+
+#[test]
+fn without_the_tool_it_says_what_to_install_and_tests_skip() {
+    let Some(said) = said_after("PATH=/nowhere") else { return };
+    let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
+    assert!(why.starts_with("can't make a") || why.contains("by `ip`: No such file") && why.contains("iproute2"), "{why}");
+}
+
 #[test]
 fn without_the_device_it_says_how_to_get_it() {
-    let scene = Scene::new();
-    let candor = scene.command(&["--tun"]);
-    // In a mount namespace whose /dev/net is empty.
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", "mount -t tmpfs none /dev/net && exec \"$0\" \"$@\""]);
-    let output = command.arg(candor.get_program()).args(candor.get_args()).output();
-    let output = match output {
-        Ok(output) if output.status.code() == Some(2) => output,
-        other => return eprintln!("skipped: no mount namespace with an empty /dev/net: {other:?}"),
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
+    let Some(said) = said_after("mount -t tmpfs none /dev/net") else { return };
     assert!(said.contains("/dev/net/tun is missing; load the kernel's module by `modprobe tun`"), "{said}");
 }
