@@ -229,6 +229,57 @@ fn nothing_outlives_a_run_that_is_killed_or_interrupted() {
     }
 }
 
+/// Processes that were started with this in their environment, by whomever.
+fn marked(mark: &str) -> Vec<u32> {
+    let line = format!("{MARK}={mark}");
+    let is_marked = |process: &u32| {
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == line.as_bytes())
+    };
+    processes().filter(is_marked).collect()
+}
+
+const MARK: &str = "CANDOR_TEST_RUN";
+
+/// When runs are killed: one in each sixth of the time that a whole one takes, from the first namespace to the last process, at a place that the seed says.
+fn moments(whole: Duration, seed: u64) -> [Duration; 6] {
+    let mut state = seed;
+    std::array::from_fn(|sixth| {
+        // Knuth's MMIX generator.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let within = (state >> 40) as f64 / f64::from(1 << 24);
+        whole.mul_f64((sixth as f64 + within) / 6.0)
+    })
+}
+
+#[test]
+fn nothing_outlives_a_run_whenever_it_is_killed() {
+    let scene = Scene::new();
+    let before = traces();
+    let mark = |number: usize| format!("{} {number}", std::process::id());
+    let start = |number| scene.command(&["--tun", "--lossless", "--circuits", "1"]).env(MARK, mark(number)).spawn().unwrap();
+    let began = Instant::now();
+    let whole = start(0).wait_with_output().unwrap();
+    let lasted = began.elapsed();
+    let said = String::from_utf8_lossy(&whole.stderr);
+    if let Some(refusal) = said.lines().find_map(refusal) {
+        return eprintln!("skipped: {refusal}");
+    }
+    assert!(whole.status.success(), "{said}");
+    assert_eq!((marked(&mark(0)), traces()), (Vec::new(), before.clone()), "after a run that ended by itself");
+    for (number, moment) in (1..).zip(moments(lasted, 20)) {
+        let mut run = start(number);
+        std::thread::sleep(moment);
+        let used: BTreeSet<_> = marked(&mark(number)).into_iter().filter_map(namespace).collect();
+        run.kill().unwrap();
+        run.wait().unwrap();
+        until("the end of its processes", || marked(&mark(number)).is_empty());
+        let own = namespace(std::process::id()).unwrap();
+        until("the end of the namespaces", || namespaces().intersection(&used).all(|left| *left == own));
+        assert_eq!(traces(), before, "killed after {moment:?} of {lasted:?}");
+    }
+}
+
 #[test]
 fn relays_target_and_client_run_without_privileges() {
     let scene = Scene::new();
