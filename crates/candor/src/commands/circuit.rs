@@ -31,7 +31,7 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         set: arguments.set.clone(),
         start: if arguments.cold { Start::Cold } else { Start::Warm },
         cryptography: if arguments.real { Cryptography::Real } else { Cryptography::Scripted },
-        costs: costs.costs,
+        costs: costs.costs.clone(),
         seed: arguments.seed,
         fetch: (arguments.page > 0).then_some(arguments.page),
         ..Plan::new(topology, handshakes[0])
@@ -40,7 +40,7 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         return pass::execute(arguments, &plan, &handshakes, &costs.says);
     }
     if arguments.tun || arguments.both {
-        return tun::execute(arguments, &plan, &handshakes, &costs.says, talk);
+        return tun::execute(arguments, &plan, &handshakes, &costs, talk);
     }
     let mut rows = Vec::new();
     for handshake in handshakes {
