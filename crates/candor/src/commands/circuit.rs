@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
-use candor_links::crossover::{Crossover, crossover, rates};
+use candor_links::crossover::{Crossing, Crossover, crossover, rates};
 use candor_links::orbit;
 use candor_links::simulator::{Cryptography, Plan, Start};
 use candor_links::survey::{HANDSHAKES, Sensitivity, Summary, Times, sensitivity, survey};
@@ -217,11 +217,11 @@ fn text(
         );
         let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
         for (handshake, found) in crossovers {
-            let always = found.messages.iter().all(|(_, more)| *more > found.computation);
-            let rate = match found.rate() {
-                Some(rate) => format!("{:.1} Mbit/s", rate / 1e6),
-                None if always => "any rate".to_owned(),
-                None => "no rate".to_owned(),
+            let rate = match found.crossing() {
+                Crossing::Below(rate) => format!("{:.1} Mbit/s", rate / 1e6),
+                Crossing::AtAnyRate => "any rate".to_owned(),
+                Crossing::AtNoRate => "no rate".to_owned(),
+                Crossing::Unknown => "can't tell".to_owned(),
             };
             let computes = format!("computation of three hops {:+.1} µs", found.computation * 1e6);
             table.row([format!("  {handshake}"), rate, computes]);
@@ -241,8 +241,16 @@ fn json(
     let crossovers: Vec<Value> = crossovers
         .iter()
         .map(|(handshake, found)| {
+            let crossing = found.crossing();
+            let cost_more = match crossing {
+                Crossing::Below(_) => "below the rate",
+                Crossing::AtAnyRate => "at any rate",
+                Crossing::AtNoRate => "at no rate",
+                Crossing::Unknown => "can't tell",
+            };
             json!({
-                "handshake": handshake.name(), "rate_bits_per_second": found.rate(), "computation_ns": found.computation * 1e9,
+                "handshake": handshake.name(), "messages_cost_more": cost_more, "rate_bits_per_second": crossing.rate(),
+                "computation_ns": found.computation * 1e9,
             })
         })
         .collect();
