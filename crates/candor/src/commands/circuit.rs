@@ -3,6 +3,7 @@
 mod costs;
 mod figures;
 mod pass;
+mod row;
 mod tun;
 
 use crate::Failure;
@@ -157,39 +158,11 @@ fn text(
     text.push('\n');
     let right = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
     let mut table = Table::new(&[&right[..], &[Align::Right; 6], &[Align::Left]].concat());
-    table.row([
-        "handshake",
-        "circuit",
-        "p95",
-        "p99",
-        "link",
-        "hop 1",
-        "hop 2",
-        "hop 3",
-        "cells",
-        "bytes",
-        "1st byte",
-        "Mbit/s",
-        "built",
-    ]);
+    table.row([&["handshake"][..], &row::TIMES, &["cells", "bytes"], &row::PAGE].concat());
     for (handshake, summary) in rows {
-        let [one, two, three] = &summary.hops;
         let [out, back] = summary.cells[0];
-        table.row([
-            handshake.to_string(),
-            ms(summary.built.median()),
-            ms(summary.built.percentile(95)),
-            ms(summary.built.percentile(99)),
-            ms(summary.link.median()),
-            ms(one.median()),
-            ms(two.median()),
-            ms(three.median()),
-            format!("{out}+{back}"),
-            summary.bytes[0].iter().sum::<u64>().to_string(),
-            ms(summary.first_byte.median()),
-            summary.goodput.map_or("-".to_owned(), |bits| format!("{:.2}", bits / 1e6)),
-            format!("{}/{}", summary.built.count(), summary.circuits),
-        ]);
+        let sent = [format!("{out}+{back}"), summary.bytes[0].iter().sum::<u64>().to_string()];
+        table.row([&[handshake.to_string()][..], &row::times(summary), &sent, &row::page(summary)].concat());
     }
     text += &table.text(wide);
     text += &paragraph(

@@ -5,6 +5,7 @@ mod actions;
 use super::circuit::{Circuit, Relay};
 use super::connection::{Connection, Item};
 use super::{Outcome, Plan, SimulatorError, Start, setup};
+use crate::agenda::Agenda;
 use crate::costs::{Costs, Step as Work};
 use crate::model::{Drop, Fate, LinkModel};
 use crate::random::Random;
@@ -14,8 +15,6 @@ use crate::transport::{Endpoint, Segment};
 use candor_onion::cell::{Cell, Decoder, Message};
 use candor_onion::circuit::{Cause, Failure, HandshakeJob, Limits, RelayCircuit};
 use candor_onion::handshake::HandshakeType;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,33 +39,6 @@ enum Event {
     Deadline { circuit: u32 },
 }
 
-struct At {
-    time: Duration,
-    number: u64,
-    event: Event,
-}
-
-impl PartialEq for At {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for At {}
-
-impl PartialOrd for At {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for At {
-    /// The earliest is the greatest: `BinaryHeap` gives that first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.number).cmp(&(self.time, self.number))
-    }
-}
-
 /// A world with its virtual time. See [the module](super).
 pub struct World {
     handshake: HandshakeType,
@@ -89,8 +61,7 @@ pub struct World {
     /// What `onion` takes for the time is this and virtual time on top.
     base: Instant,
     now: Duration,
-    count: u64,
-    events: BinaryHeap<At>,
+    events: Agenda<Event>,
     circuits: Vec<Circuit>,
     connections: Vec<Connection>,
     trace: Option<String>,
@@ -138,8 +109,7 @@ impl World {
             decoder,
             base: Instant::now(),
             now: plan.begin,
-            count: 0,
-            events: BinaryHeap::new(),
+            events: Agenda::default(),
             circuits: Vec::new(),
             connections: Vec::new(),
             trace: None,
@@ -186,7 +156,7 @@ impl World {
             self.schedule(at, Event::Begin { circuit });
         }
         while left > 0
-            && let Some(At { time, event, .. }) = self.events.pop()
+            && let Some((time, event)) = self.events.take()
         {
             self.now = time;
             self.note(&event);
@@ -209,8 +179,7 @@ impl World {
     }
 
     fn schedule(&mut self, time: Duration, event: Event) {
-        self.count += 1;
-        self.events.push(At { time, number: self.count, event });
+        self.events.add(time, event);
     }
 
     fn note(&mut self, event: &Event) {

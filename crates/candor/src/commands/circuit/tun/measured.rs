@@ -3,7 +3,7 @@
 use super::network::{Measured, Network};
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
-use crate::commands::circuit::ms;
+use crate::commands::circuit::{ms, row};
 use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
 use candor_links::simulator::{Outcome, Plan, Start, World};
@@ -93,25 +93,11 @@ fn text(plan: &Plan, rows: &[(HandshakeType, Measured)], counts: &Counts) -> Res
     );
     text.push('\n');
     let mut table = Table::new(&[&[Align::Left, Align::Left][..], &[Align::Right; 9], &[Align::Left]].concat());
-    let heads = ["handshake", "evidence", "circuit", "p95", "p99", "link", "hop 1", "hop 2", "hop 3"];
-    table.row([&heads[..], &["1st byte", "Mbit/s", "built"]].concat());
+    table.row([&["handshake", "evidence"][..], &row::TIMES, &row::PAGE].concat());
     for (handshake, measured) in rows {
         let summary = measured.summary();
-        let [one, two, three] = &summary.hops;
-        table.row([
-            handshake.to_string(),
-            "measured".to_owned(),
-            ms(summary.built.median()),
-            ms(summary.built.percentile(95)),
-            ms(summary.built.percentile(99)),
-            ms(summary.link.median()),
-            ms(one.median()),
-            ms(two.median()),
-            ms(three.median()),
-            ms(summary.first_byte.median()),
-            summary.goodput.map_or("-".to_owned(), |bits| format!("{:.2}", bits / 1e6)),
-            format!("{}/{}", summary.built.count(), summary.circuits),
-        ]);
+        let names = [handshake.to_string(), "measured".to_owned()];
+        table.row([&names[..], &row::times(&summary), &row::page(&summary)].concat());
     }
     text += &table.text(wide);
     let page = plan.fetch.unwrap_or_default();
