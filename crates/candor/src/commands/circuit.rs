@@ -38,7 +38,7 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         ..Plan::new(topology, handshakes[0])
     };
     if arguments.pass {
-        return pass::execute(arguments, &plan, &handshakes, &costs.says);
+        return pass::execute(arguments, &plan, &handshakes, &costs.says, talk);
     }
     if arguments.tun || arguments.both {
         return tun::execute(arguments, &plan, &handshakes, &costs, talk);

@@ -1,5 +1,9 @@
 //! Figures of one topology.
 
+mod flight;
+
+pub(super) use flight::write as write_flight;
+
 use crate::Failure;
 use crate::cli::CircuitArguments;
 use crate::commands::report::save_figure;
