@@ -70,8 +70,7 @@ fn refusal(line: &str) -> Option<&str> {
         "can't set up a network namespace by `ip`: ",
     ];
     let with_reason = ["can't set up a network namespace by `ip`, of iproute2: ", "can't set "];
-    let reasons =
-        ["Operation not permitted", "Permission denied", "Operation not supported", "Read-only file system"];
+    let reasons = ["Operation not permitted", "Permission denied", "Operation not supported", "Read-only file system"];
     let line = line.strip_prefix("error: ")?;
     let refuses = whole.iter().any(|refusal| line.starts_with(refusal))
         || with_reason.iter().any(|what| line.starts_with(what)) && reasons.iter().any(|why| line.contains(why));
@@ -257,7 +256,8 @@ fn nothing_outlives_a_run_whenever_it_is_killed() {
     let scene = Scene::new();
     let before = traces();
     let mark = |number: usize| format!("{} {number}", std::process::id());
-    let start = |number| scene.command(&["--tun", "--lossless", "--circuits", "1"]).env(MARK, mark(number)).spawn().unwrap();
+    let start =
+        |number| scene.command(&["--tun", "--lossless", "--circuits", "1"]).env(MARK, mark(number)).spawn().unwrap();
     let began = Instant::now();
     let whole = start(0).wait_with_output().unwrap();
     let lasted = began.elapsed();
@@ -342,7 +342,8 @@ fn with_parameters_that_can_not_be_set_it_says_so_and_tests_skip() {
     let read_only = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys";
     let Some(said) = said_after(read_only) else { return };
     let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
-    let (before, behind) = ("can't set ipv4/tcp_congestion_control of a network namespace: Read-only file system", "must be writable");
+    let (before, behind) =
+        ("can't set ipv4/tcp_congestion_control of a network namespace: Read-only file system", "must be writable");
     // Where nobody may make namespaces, it comes no further than that.
     assert!(why.starts_with("can't make a") || why.starts_with(before) && why.contains(behind), "{why}");
 }
@@ -351,7 +352,10 @@ fn with_parameters_that_can_not_be_set_it_says_so_and_tests_skip() {
 fn without_the_tool_it_says_what_to_install_and_tests_skip() {
     let Some(said) = said_after("PATH=/nowhere") else { return };
     let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
-    assert!(why.starts_with("can't make a") || why.contains("by `ip`: No such file") && why.contains("iproute2"), "{why}");
+    assert!(
+        why.starts_with("can't make a") || why.contains("by `ip`: No such file") && why.contains("iproute2"),
+        "{why}"
+    );
 }
 
 #[test]

@@ -28,7 +28,9 @@ pub enum Error {
     #[error("can't set up a network namespace by `ip`, of iproute2: {0}")]
     Ip(String),
     /// Parameters of a network namespace can't be set.
-    #[error("can't set {parameter} of a network namespace: {why}; /proc/sys/net must be writable, which in some containers it is not")]
+    #[error(
+        "can't set {parameter} of a network namespace: {why}; /proc/sys/net must be writable, which in some containers it is not"
+    )]
     Parameter {
         /// Its place below /proc/sys/net.
         parameter: &'static str,

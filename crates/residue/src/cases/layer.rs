@@ -88,7 +88,8 @@ fn first_cells(probe: &mut Probe, cpu: Cpu, crypto: Crypto, material: &[u8]) {
     let relay = || Some(RelayLayer::with_cpu(cpu, crypto, material).expect("key material"));
     let client = || Some(ClientLayer::with_cpu(cpu, crypto, material).expect("key material"));
     let (mut relay_end, mut client_end) = (relay(), client());
-    let (first_relay, first_client) = (relay_end.as_mut().expect("made above"), client_end.as_mut().expect("made above"));
+    let (first_relay, first_client) =
+        (relay_end.as_mut().expect("made above"), client_end.as_mut().expect("made above"));
     let mut cell = [5; PAYLOAD];
     step!(probe, "client passes its first on", [client: &mut ClientLayer = first_client, cell: &mut Cell = &mut cell], client.outbound(Command::RELAY, cell));
     let mut cell = [5; PAYLOAD];

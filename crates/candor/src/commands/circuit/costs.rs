@@ -133,9 +133,16 @@ mod tests {
     #[test]
     fn costs_of_another_processor_come_with_a_warning_that_names_both() {
         let here = Machine { cpu: "Xeon".into(), ..Machine::here() };
-        let theirs = Machine { cpu: "EPYC".into(), cpu_id: "vendor_id AuthenticAMD, cpu family 25, model 1".into(), ..here.clone() };
+        let theirs = Machine {
+            cpu: "EPYC".into(),
+            cpu_id: "vendor_id AuthenticAMD, cpu family 25, model 1".into(),
+            ..here.clone()
+        };
         let warning = elsewhere(&theirs, &here).unwrap();
-        assert!(warning.contains("another machine: EPYC (zen3)") && warning.contains("this machine: Xeon"), "{warning}");
+        assert!(
+            warning.contains("another machine: EPYC (zen3)") && warning.contains("this machine: Xeon"),
+            "{warning}"
+        );
         assert_eq!(elsewhere(&here, &here), None);
         let sibling = Machine { memory_mib: 1, kernel: "other".into(), ..here.clone() };
         assert_eq!(elsewhere(&sibling, &here), None, "the same processor");

@@ -98,8 +98,7 @@ fn satellites(flight: &Flight) -> Vec<(f64, f64, String)> {
 /// The points below the serving satellites, with user and gateway.
 fn ground_track(name: &str, flight: &Flight, ends: [Terminal; 2]) -> Option<Figure> {
     let mut series: Vec<Series> = flight.tracks.iter().map(|track| line(flight, track)).collect();
-    let [user, gateway] =
-        ends.map(|end| place(&State { position: end.site.position(), velocity: [0.0; 3] }.ground()));
+    let [user, gateway] = ends.map(|end| place(&State { position: end.site.position(), velocity: [0.0; 3] }.ground()));
     let close = (user.0 - gateway.0).abs() + (user.1 - gateway.1).abs() < CLOSE;
     let words = if close { ["user, gateway", ""] } else { ["user", "gateway"] };
     series.push(Series {
@@ -107,12 +106,8 @@ fn ground_track(name: &str, flight: &Flight, ends: [Terminal; 2]) -> Option<Figu
         points: vec![Some(user), None, Some(gateway)],
         marks: [user, gateway].into_iter().zip(words).map(|((x, y), word)| (x, y, word.to_owned())).collect(),
     });
-    let panel = Panel {
-        across: "degrees east".into(),
-        up: "degrees north".into(),
-        axes: (Axis::Linear, Axis::Linear),
-        series,
-    };
+    let panel =
+        Panel { across: "degrees east".into(), up: "degrees north".into(), axes: (Axis::Linear, Axis::Linear), series };
     let title = format!("{name}: points below the serving satellites");
     let caption = format!(
         "By SGP4, from {:.0} until {:.0}. A ring is where a satellite begins to serve the user.",
@@ -160,7 +155,8 @@ mod tests {
         let circuits = series(&plan, Duration::from_secs(200), 4).unwrap();
         let all = [(HandshakeType::Ntor, circuits)];
         let svg = over_time("leo-pass", flight, "none", &all).unwrap().svg();
-        for word in ["SIMULATED", ">delay<", ">ntor<", ">time to circuit, ms<", ">minutes after 2025-03-09T16:56:50Z<"] {
+        for word in ["SIMULATED", ">delay<", ">ntor<", ">time to circuit, ms<", ">minutes after 2025-03-09T16:56:50Z<"]
+        {
             assert!(svg.contains(word), "{word}: {svg}");
         }
         assert_eq!(satellites(flight).len(), 1);
