@@ -19,10 +19,9 @@ pub(crate) fn give_up() -> Result<(), Error> {
         }
         for number in 0..u64::BITS {
             match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
-                // The kernel has no capability of this number, nor of any above.
-                Err(Errno::INVAL) => break,
-                // Who may not do that can still give up what follows, which without new privileges is for good.
-                Err(Errno::PERM) => break,
+                // The kernel has no capability of this number, nor of any above. Or this thread may not; what follows it can give up all the same, and without
+                // new privileges that is for good.
+                Err(Errno::INVAL | Errno::PERM) => break,
                 done => done?,
             }
         }
