@@ -62,9 +62,39 @@ impl Scene {
     }
 }
 
+/// What `candor_testbed::Error::is_refusal` says yes to, by its words.
 fn refusal(line: &str) -> Option<&str> {
-    let refusals = ["error: can't make a network namespace: it needs", "error: can't make a TUN device"];
-    refusals.iter().any(|refusal| line.starts_with(refusal)).then(|| line.trim_start_matches("error: "))
+    let whole = [
+        "can't make a network namespace: it needs",
+        "can't make a TUN device",
+        "can't set up a network namespace by `ip`: ",
+    ];
+    let with_reason = ["can't set up a network namespace by `ip`, of iproute2: ", "can't set "];
+    let reasons = ["Operation not permitted", "Permission denied", "Operation not supported", "Read-only file system"];
+    let line = line.strip_prefix("error: ")?;
+    let refuses = whole.iter().any(|refusal| line.starts_with(refusal))
+        || with_reason.iter().any(|what| line.starts_with(what)) && reasons.iter().any(|why| line.contains(why));
+    refuses.then_some(line)
+}
+
+#[test]
+fn tests_skip_where_the_machine_refuses_and_not_where_candor_fails() {
+    for skips in [
+        "error: can't make a network namespace: it needs CAP_SYS_ADMIN and CAP_NET_ADMIN",
+        "error: can't set up a network namespace by `ip`: No such file or directory (os error 2); install iproute2",
+        "error: can't set up a network namespace by `ip`, of iproute2: RTNETLINK answers: Operation not permitted",
+        "error: can't set ipv4/tcp_congestion_control of a network namespace: Read-only file system (os error 30)",
+    ] {
+        assert_eq!(refusal(skips), skips.strip_prefix("error: "));
+    }
+    for fails in [
+        "error: can't set up a network namespace by `ip`, of iproute2: Cannot find device \"tun7\"",
+        "error: can't set ipv4/tcp_congestion_control of a network namespace: No such file or directory (os error 2)",
+        "error: can't start a process: Permission denied (os error 13)",
+        "error: the client ended (exit status: 2)",
+    ] {
+        assert_eq!(refusal(fails), None, "{fails}");
+    }
 }
 
 fn times(circuits: &Value) -> Vec<u64> {
@@ -91,6 +121,10 @@ fn circuits_take_at_least_what_light_takes_and_are_compared_with_virtual_time() 
         }
         assert!(row["simulated"]["median_ns"].as_u64().unwrap() >= alone);
         assert!(row["difference"]["ms"].is_f64() && report["packets"]["dropped"]["loss"] == 0, "{report}");
+        let counted = std::path::Path::new("/proc/thread-self/schedstat").exists();
+        for late in ["late_ns", "read_late_at_most_ns"] {
+            assert!(report["packets"][late]["p99"].is_u64() || late != "late_ns" && !counted, "{late}: {report}");
+        }
     }
 }
 
@@ -194,6 +228,80 @@ fn nothing_outlives_a_run_that_is_killed_or_interrupted() {
     }
 }
 
+/// Processes that were started with this in their environment, by whomever.
+fn marked(mark: &str) -> Vec<u32> {
+    let line = format!("{MARK}={mark}");
+    let is_marked = |process: &u32| {
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == line.as_bytes())
+    };
+    processes().filter(is_marked).collect()
+}
+
+const MARK: &str = "CANDOR_TEST_RUN";
+
+/// When runs are killed: one in each sixth of the time that a whole one takes, from the first namespace to the last process, at a place that the seed says.
+fn moments(whole: Duration, seed: u64) -> [Duration; 6] {
+    let mut state = seed;
+    std::array::from_fn(|sixth| {
+        // Knuth's MMIX generator.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let within = (state >> 40) as f64 / f64::from(1 << 24);
+        whole.mul_f64((sixth as f64 + within) / 6.0)
+    })
+}
+
+#[test]
+fn nothing_outlives_a_run_whenever_it_is_killed() {
+    let scene = Scene::new();
+    let before = traces();
+    let mark = |number: usize| format!("{} {number}", std::process::id());
+    let start =
+        |number| scene.command(&["--tun", "--lossless", "--circuits", "1"]).env(MARK, mark(number)).spawn().unwrap();
+    let began = Instant::now();
+    let whole = start(0).wait_with_output().unwrap();
+    let lasted = began.elapsed();
+    let said = String::from_utf8_lossy(&whole.stderr);
+    if let Some(refusal) = said.lines().find_map(refusal) {
+        return eprintln!("skipped: {refusal}");
+    }
+    assert!(whole.status.success(), "{said}");
+    assert_eq!((marked(&mark(0)), traces()), (Vec::new(), before.clone()), "after a run that ended by itself");
+    for (number, moment) in (1..).zip(moments(lasted, 20)) {
+        let mut run = start(number);
+        std::thread::sleep(moment);
+        let used: BTreeSet<_> = marked(&mark(number)).into_iter().filter_map(namespace).collect();
+        run.kill().unwrap();
+        run.wait().unwrap();
+        until("the end of its processes", || marked(&mark(number)).is_empty());
+        let own = namespace(std::process::id()).unwrap();
+        until("the end of the namespaces", || namespaces().intersection(&used).all(|left| *left == own));
+        assert_eq!(traces(), before, "killed after {moment:?} of {lasted:?}");
+    }
+}
+
+#[test]
+fn relays_target_and_client_run_without_privileges() {
+    let scene = Scene::new();
+    let Some((mut run, processes, _)) = running(&scene) else { return };
+    let sets = |process: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].map(|set| {
+            let line = status.lines().find_map(|line| line.strip_prefix(set)).expect("every kernel has these");
+            u64::from_str_radix(line.trim_start_matches(':').trim(), 16).unwrap()
+        })
+    };
+    let (of_run, of_others) = (sets(run.id()), processes.iter().map(|process| sets(*process)).collect::<Vec<_>>());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_ne!(of_run[2], 0, "what makes the network needs some");
+    let setpcap = 1 << 8;
+    for [inheritable, permitted, effective, bounding, ambient] in of_others {
+        assert_eq!([inheritable, permitted, effective, ambient], [0; 4]);
+        assert!(bounding == 0 || of_run[2] & setpcap == 0, "{bounding:x}");
+    }
+}
+
 #[test]
 fn without_permission_it_says_what_it_needs() {
     let scene = Scene::new();
@@ -213,18 +321,45 @@ fn without_permission_it_says_what_it_needs() {
     );
 }
 
+/// What candor says in a mount namespace in which `prepare` has been done, if that can be done here.
+fn said_after(prepare: &str) -> Option<String> {
+    let scene = Scene::new();
+    let candor = scene.command(&["--tun", "--circuits", "1"]);
+    let mut command = Command::new("unshare");
+    let script = format!("{prepare} && exec \"$0\" \"$@\"");
+    command.args(["--mount", "sh", "-c", &script]).arg(candor.get_program()).args(candor.get_args());
+    match command.output() {
+        Ok(output) if output.status.code() == Some(2) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
+        other => {
+            eprintln!("skipped: no mount namespace after `{prepare}`: {other:?}");
+            None
+        }
+    }
+}
+
+#[test]
+fn with_parameters_that_can_not_be_set_it_says_so_and_tests_skip() {
+    let read_only = "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys";
+    let Some(said) = said_after(read_only) else { return };
+    let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
+    let (before, behind) =
+        ("can't set ipv4/tcp_congestion_control of a network namespace: Read-only file system", "must be writable");
+    // Where nobody may make namespaces, it comes no further than that.
+    assert!(why.starts_with("can't make a") || why.starts_with(before) && why.contains(behind), "{why}");
+}
+
+#[test]
+fn without_the_tool_it_says_what_to_install_and_tests_skip() {
+    let Some(said) = said_after("PATH=/nowhere") else { return };
+    let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        why.starts_with("can't make a") || why.contains("by `ip`: No such file") && why.contains("iproute2"),
+        "{why}"
+    );
+}
+
 #[test]
 fn without_the_device_it_says_how_to_get_it() {
-    let scene = Scene::new();
-    let candor = scene.command(&["--tun"]);
-    // In a mount namespace whose /dev/net is empty.
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", "mount -t tmpfs none /dev/net && exec \"$0\" \"$@\""]);
-    let output = command.arg(candor.get_program()).args(candor.get_args()).output();
-    let output = match output {
-        Ok(output) if output.status.code() == Some(2) => output,
-        other => return eprintln!("skipped: no mount namespace with an empty /dev/net: {other:?}"),
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
+    let Some(said) = said_after("mount -t tmpfs none /dev/net") else { return };
     assert!(said.contains("/dev/net/tun is missing; load the kernel's module by `modprobe tun`"), "{said}");
 }

@@ -18,9 +18,39 @@ pub struct Crossover {
     pub messages: Vec<(u64, f64)>,
 }
 
+/// Where the messages of a handshake cost more than its computation, among the rates that were looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Crossing {
+    /// Below this rate, in bits per second.
+    Below(f64),
+    /// At all of them.
+    AtAnyRate,
+    /// At none of them.
+    AtNoRate,
+    /// Nobody knows: there is no rate at which both handshakes build a circuit in time.
+    Unknown,
+}
+
+impl Crossing {
+    /// The rate that divides the two, if one does.
+    pub fn rate(self) -> Option<f64> {
+        if let Self::Below(rate) = self { Some(rate) } else { None }
+    }
+}
+
 impl Crossover {
-    /// The rate below which the messages cost more than the computation. `None` if they don't cross between the rates that were looked at.
-    pub fn rate(&self) -> Option<f64> {
+    /// Where the messages cost more than the computation.
+    pub fn crossing(&self) -> Crossing {
+        let more = self.messages.iter().filter(|(_, more)| *more > self.computation).count();
+        match more {
+            _ if self.messages.is_empty() => Crossing::Unknown,
+            0 => Crossing::AtNoRate,
+            _ if more == self.messages.len() => Crossing::AtAnyRate,
+            _ => self.below().map_or(Crossing::Unknown, Crossing::Below),
+        }
+    }
+
+    fn below(&self) -> Option<f64> {
         let cross = |pair: &[(u64, f64)]| {
             let ((slow, above), (fast, below)) = (pair[0], pair[1]);
             let (slow, fast) = ((slow as f64).ln(), (fast as f64).ln());
@@ -75,17 +105,20 @@ mod tests {
         let found = crossover(&plan(100), HandshakeType::NtorV3, &rates()).unwrap();
         assert!((found.computation - 3.0 * 3.0 * 90e-6).abs() < 1e-12);
         assert!(found.messages.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{found:?}");
-        let rate = found.rate().unwrap();
+        let rate = found.crossing().rate().unwrap();
         let at = |rate| crossover(&plan(100), HandshakeType::NtorV3, &[rate]).unwrap().messages[0].1;
         assert!(at((rate * 0.9) as u64) > found.computation && at((rate * 1.1) as u64) < found.computation, "{rate}");
     }
 
     #[test]
-    fn where_nothing_crosses_there_is_no_rate() {
+    fn where_nothing_crosses_one_side_always_costs_more() {
         // A handshake that computes less than the other loses nothing by its messages on fast links only.
         let found = crossover(&plan(0), HandshakeType::NtorV3, &rates()).unwrap();
         assert!(found.computation < 0.0);
-        assert_eq!(found.rate(), None);
+        assert_eq!(found.crossing(), Crossing::AtAnyRate);
+        assert_eq!(Crossover { computation: 1e9, ..found }.crossing(), Crossing::AtNoRate);
+        let none = Crossover { computation: 1.0, messages: Vec::new() };
+        assert_eq!((none.crossing(), none.crossing().rate()), (Crossing::Unknown, None));
         assert_eq!(rates().len(), 51);
         assert_eq!((rates()[0], rates()[50]), (100_000, 10_000_000_000));
     }

@@ -12,6 +12,7 @@
 //! `docs/links.md` describes the format of topologies and what the models leave out.
 #![forbid(unsafe_code)]
 
+mod agenda;
 pub mod costs;
 pub mod crossover;
 pub mod model;
@@ -25,4 +26,5 @@ pub mod topology;
 mod trace;
 pub mod transport;
 
+pub use agenda::Agenda;
 pub use trace::DelayTrace;

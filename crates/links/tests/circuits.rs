@@ -2,10 +2,12 @@
 
 use candor_links::DelayTrace;
 use candor_links::costs::{Costs, Steps};
+use candor_links::model::Loss;
+use candor_links::simulator::setup::LIMIT;
 use candor_links::simulator::{Cryptography, Plan, Start, World};
 use candor_links::survey::series;
 use candor_links::topology::{BUILT_IN, Topology};
-use candor_onion::circuit::Cause;
+use candor_onion::circuit::{Cause, Failure};
 use candor_onion::handshake::HandshakeType;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -166,6 +168,59 @@ fn a_link_that_goes_away_ends_the_build_with_a_reason() {
     assert!(outcome.dropped[0] > 0, "packets found no link");
     let outcome = build(stays);
     assert!(outcome.built.is_some() && outcome.failure.is_none() && outcome.dropped[0] == 0);
+}
+
+/// Three links in a row, without losses; a packet over the first takes so long.
+fn row(first_ms: u64) -> Plan {
+    let text = format!(
+        r#"
+        title = "row"
+        source = "test"
+        node = [{{ name = "a", kind = "ground" }}, {{ name = "b", kind = "server" }}, {{ name = "c", kind = "server" }}, {{ name = "d", kind = "server" }}]
+        link = [
+            {{ between = ["a", "b"], delay_ms = {first_ms} }}, {{ between = ["b", "c"], delay_ms = 10 }}, {{ between = ["c", "d"], delay_ms = 10 }},
+        ]
+        roles = {{ client = "a", guard = "b", middle = "c", exit = "d", target = "d" }}
+    "#
+    );
+    Plan { start: Start::Cold, ..Plan::new(Topology::parse("row", &text).unwrap(), HandshakeType::Hybrid768) }
+}
+
+#[test]
+fn a_link_that_takes_longer_than_the_client_waits_ends_the_build_and_a_quicker_one_does_not() {
+    // Six times over the first link, for TCP, TLS and the link handshake; then no hop takes as long.
+    let quick = World::new(&row(1666)).unwrap().build();
+    assert_eq!((quick.link, quick.failure), (Duration::from_millis(9996), None));
+    assert!(quick.built.is_some());
+    let slow = World::new(&row(1667)).unwrap().build();
+    assert_eq!((slow.built, slow.failed_at), (None, Some(LIMIT)));
+    assert_eq!(slow.failure, Some(Failure { hop: Some(1), cause: Cause::Timeout }));
+    // Links that are there have no limit.
+    assert!(World::new(&Plan { start: Start::Warm, ..row(1667) }).unwrap().build().built.is_some());
+}
+
+#[test]
+fn a_link_that_never_answers_ends_the_build_in_time_beside_one_that_does() {
+    let mut plan = row(10);
+    for way in &mut plan.topology.links[0].ways {
+        way.loss = Loss::Bernoulli(1.0);
+    }
+    let mut world = World::new(&plan).unwrap();
+    for outcome in world.build_together(2, Duration::from_secs(1)) {
+        let lasted = outcome.failed_at.map(|at| at - outcome.began);
+        assert_eq!((outcome.built, lasted, outcome.link), (None, Some(LIMIT), Duration::ZERO));
+        assert_eq!(outcome.failure, Some(Failure { hop: Some(1), cause: Cause::Timeout }));
+    }
+    assert!(World::new(&row(10)).unwrap().build().built.is_some());
+}
+
+#[test]
+fn a_link_that_comes_about_after_its_circuit_was_given_up_changes_nothing() {
+    // The second circuit keeps the world going until the first one's link is there.
+    let outcomes = World::new(&row(1700)).unwrap().build_together(2, Duration::from_secs(8));
+    for outcome in outcomes {
+        assert_eq!((outcome.built, outcome.link), (None, Duration::ZERO));
+    }
 }
 
 /// A pass of a satellite, out of sight for ten seconds between two.

@@ -51,6 +51,8 @@ mod numbers;
 mod padding;
 mod relay;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use client::{ClientAction, ClientCircuit, HopOptions};
 pub use extensions::{Agreed, Request, Response};
@@ -128,6 +130,8 @@ pub enum Cause {
     Handshake(Error),
     /// The hop broke the protocol.
     Protocol(Error),
+    /// The operating system gave no randomness to pad a cell with.
+    Randomness,
     /// A cell arrived that no hop made. With CGO, nothing after it can be decrypted either.
     Unrecognized,
 }
@@ -146,6 +150,7 @@ impl fmt::Display for Failure {
             Cause::Destroyed(reason) => write!(f, "destroyed: {reason}"),
             Cause::Handshake(error) => write!(f, "handshake failed: {error}"),
             Cause::Protocol(error) => write!(f, "{error}"),
+            Cause::Randomness => write!(f, "closed here: {}", Error::Randomness),
             Cause::Unrecognized => f.write_str("unrecognised cell: no hop of the circuit made it"),
         }
     }

@@ -92,6 +92,9 @@ pub enum Error {
         /// Bytes available.
         most: usize,
     },
+    /// The operating system gave no randomness to pad a cell with. The circuit is closed.
+    #[error("no randomness from the operating system to pad a cell with")]
+    Randomness,
     /// A document of the directory was refused.
     #[cfg(feature = "aws-lc")]
     #[error(transparent)]

@@ -50,6 +50,8 @@ pub mod dh;
 pub mod ec;
 #[cfg(feature = "ed25519")]
 pub mod ed25519;
+#[cfg(feature = "forks")]
+pub mod forks;
 #[cfg(feature = "hash")]
 pub mod hash;
 #[cfg(feature = "kdf")]

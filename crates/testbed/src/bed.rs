@@ -5,6 +5,7 @@ use crate::addresses::{address, of_node};
 use crate::carrier::{Carrier, Counts};
 use crate::emulator::Emulator;
 use crate::namespace::{self, Namespace};
+use crate::privileges;
 use crate::tun::{self, Device};
 use candor_links::topology::{Role, Topology};
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ impl Testbed {
             let namespace = Namespace::new(&topology.nodes[node].name)?;
             let parts = Role::ALL.into_iter().filter(|role| topology.node_of(*role) == node).collect::<Vec<_>>();
             devices.push((node, namespace.run(move || furnish(node, &parts))??));
+            namespace.run(privileges::give_up)??;
             namespaces.insert(node, namespace);
         }
         let emulator = Emulator::start(devices, carrier, begin)?;
@@ -49,6 +51,8 @@ impl Testbed {
     ///
     /// The process is a child of a thread that ends with the testbed. If it asks the kernel to be killed with its parent (PR_SET_PDEATHSIG), nothing
     /// of the testbed outlives this process.
+    ///
+    /// It has no capabilities, even if its user is root, and gets none by starting another program.
     ///
     /// # Errors
     /// [`Error::System`] if it can't be started.

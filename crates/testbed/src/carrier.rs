@@ -1,10 +1,10 @@
 //! Packets on their way over a topology's links. No sockets, no clock: it is told what time it is.
 
 use crate::addresses::{self, Place};
+use candor_links::Agenda;
 use candor_links::model::{Drop, Fate, LinkModel};
 use candor_links::topology::{Role, Step, Topology, TopologyError};
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -17,8 +17,7 @@ pub struct Carrier {
     links: Vec<[LinkModel; 2]>,
     /// Between the nodes of two different parts.
     ways: BTreeMap<[usize; 2], Vec<Step>>,
-    flying: BinaryHeap<Flying>,
-    count: u64,
+    flying: Agenda<Flying>,
     /// Arrived, and not yet fetched.
     arrived: VecDeque<Arrived>,
     counts: Counts,
@@ -46,36 +45,16 @@ pub struct Counts {
     pub strangers: u64,
     /// How much later than the model says packets were handed over.
     pub late: Lateness,
+    /// The longest that packets may have waited in their device before they were read, which is when their way begins. Nothing is known of it where the kernel does
+    /// not count how long a thread waits for a processor.
+    pub waited: Lateness,
 }
 
 struct Flying {
-    at: Duration,
-    number: u64,
     way: [usize; 2],
     /// The step of its way that it takes next.
     step: usize,
     packet: Vec<u8>,
-}
-
-impl PartialEq for Flying {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Flying {}
-
-impl PartialOrd for Flying {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Flying {
-    /// The earliest is the greatest: `BinaryHeap` gives that first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
 }
 
 impl Carrier {
@@ -95,8 +74,8 @@ impl Carrier {
             }
         }
         let links = topology.models(set, seed);
-        let (flying, arrived) = (BinaryHeap::new(), VecDeque::new());
-        Ok(Self { roles, links, ways, flying, count: 0, arrived, counts: Counts::default() })
+        let (flying, arrived) = (Agenda::default(), VecDeque::new());
+        Ok(Self { roles, links, ways, flying, arrived, counts: Counts::default() })
     }
 
     /// Takes a packet that a node sends at `now`.
@@ -112,8 +91,7 @@ impl Carrier {
             self.counts.strangers += 1;
             return;
         };
-        self.count += 1;
-        self.go(Flying { at: now, number: self.count, way, step: 0, packet: packet.to_vec() });
+        self.go(now, Flying { way, step: 0, packet: packet.to_vec() });
     }
 
     /// The next packet that has arrived by `now`.
@@ -126,7 +104,7 @@ impl Carrier {
     pub fn next(&self) -> Option<Duration> {
         match self.arrived.front() {
             Some(arrived) => Some(arrived.at),
-            None => self.flying.peek().map(|flying| flying.at),
+            None => self.flying.next(),
         }
     }
 
@@ -135,28 +113,32 @@ impl Carrier {
         self.counts.late.add(late);
     }
 
+    /// A packet that was taken may have waited for so long before.
+    pub fn waited(&mut self, longest: Duration) {
+        self.counts.waited.add(longest);
+    }
+
     /// What became of packets so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
     fn advance(&mut self, now: Duration) {
-        while self.flying.peek().is_some_and(|flying| flying.at <= now) {
-            let Some(flying) = self.flying.pop() else { return };
-            self.go(flying);
+        while let Some((at, flying)) = self.flying.take_due(now) {
+            self.go(at, flying);
         }
     }
 
-    /// Lets a packet take the next step of its way, or arrive.
-    fn go(&mut self, flying: Flying) {
+    /// Lets a packet that is there at this time take the next step of its way, or arrive.
+    fn go(&mut self, at: Duration, flying: Flying) {
         let way = self.ways.get(&flying.way).map_or(&[][..], Vec::as_slice);
         let Some(step) = way.get(flying.step) else {
             self.counts.arrived += 1;
-            self.arrived.push_back(Arrived { node: flying.way[1], packet: flying.packet, at: flying.at });
+            self.arrived.push_back(Arrived { node: flying.way[1], packet: flying.packet, at });
             return;
         };
-        match self.links[step.link][usize::from(step.back)].enqueue(flying.at, flying.packet.len()) {
-            Fate::Arrives(at) => self.flying.push(Flying { at, step: flying.step + 1, ..flying }),
+        match self.links[step.link][usize::from(step.back)].enqueue(at, flying.packet.len()) {
+            Fate::Arrives(at) => self.flying.add(at, Flying { step: flying.step + 1, ..flying }),
             Fate::Dropped(why) => {
                 self.counts.dropped[match why {
                     Drop::NoLink => 0,

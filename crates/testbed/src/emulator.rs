@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::carrier::{Carrier, Counts};
 use crate::tun::Device;
+use crate::waits::Waits;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
@@ -95,14 +96,18 @@ impl Engine {
     fn run(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; MOST];
         let mut events = [EpollEvent::empty(); 16];
+        let mut waits = Waits::new(self.now());
         loop {
             self.hand_over();
             self.arm()?;
+            waits.longest().for_each(|longest| self.carrier.waited(longest));
+            let from = self.now();
             let ready = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
                 Ok(ready) => ready,
                 Err(nix::errno::Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
             };
+            waits.looked(from, self.now());
             for event in &events[..ready] {
                 match event.data() {
                     END => return Ok(()),
@@ -110,7 +115,7 @@ impl Engine {
                         // It may have been set anew meanwhile: then there is nothing to read.
                         let _ = self.timer.wait();
                     }
-                    number => self.read(number as usize, &mut buffer)?,
+                    number => self.read(number as usize, &mut buffer, &mut waits)?,
                 }
             }
         }
@@ -142,12 +147,13 @@ impl Engine {
         Ok(set?)
     }
 
-    fn read(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<()> {
+    fn read(&mut self, number: usize, buffer: &mut [u8], waits: &mut Waits) -> io::Result<()> {
         for _ in 0..AT_ONCE {
             let (node, device) = &self.devices[number];
             let Some(packet) = device.read(buffer)? else { break };
             let now = self.begin + self.began.elapsed();
             self.carrier.take(*node, packet, now);
+            waits.read(now);
         }
         Ok(())
     }

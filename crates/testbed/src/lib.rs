@@ -7,6 +7,8 @@
 //! Nothing has a name outside this process. A namespace is held by a thread, the devices by open files, and processes are started such that
 //! they end with the thread that started them. When this process ends, however that comes about, the kernel takes all of it down.
 //!
+//! Making all that takes privileges. Those who are there afterwards have none: the threads give up every capability before they start a process.
+//!
 //! ```no_run
 //! # #[cfg(target_os = "linux")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +34,9 @@ mod carrier;
 mod emulator;
 mod error;
 mod namespace;
+mod privileges;
 mod tun;
+mod waits;
 
 pub use addresses::address;
 pub use awake::Awake;

@@ -68,7 +68,9 @@ pub(crate) fn ip(lines: &str) -> Result<(), Error> {
     let failed = |error: io::Error| Error::Ip(error.to_string());
     let mut command = Command::new("ip");
     command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
+    // Its errors are told apart by their words.
+    command.env("LC_ALL", "C");
+    let mut child = command.spawn().map_err(Error::NoTool)?;
     // Less than a pipe holds.
     let written = child.stdin.take().map(|mut stdin| io::Write::write_all(&mut stdin, lines.as_bytes()));
     let output = child.wait_with_output().map_err(failed)?;
@@ -80,8 +82,7 @@ pub(crate) fn ip(lines: &str) -> Result<(), Error> {
 }
 
 /// Sets a parameter of the namespace of this thread, such as `ipv4/tcp_congestion_control`.
-pub(crate) fn set(parameter: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn set(parameter: &'static str, value: &str) -> Result<(), Error> {
     // /proc/sys/net shows everyone their own.
-    std::fs::write(format!("/proc/sys/net/{parameter}"), value)
-        .map_err(Error::system("set a parameter of a network namespace in /proc/sys/net"))
+    std::fs::write(format!("/proc/sys/net/{parameter}"), value).map_err(|why| Error::Parameter { parameter, why })
 }

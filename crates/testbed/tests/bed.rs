@@ -54,6 +54,32 @@ fn connections_begin_alike_whatever_the_machine_prefers() {
     assert_eq!(parameter("tcp_no_metrics_save").trim(), "1");
 }
 
+/// The line of `/proc/PID/status` with this name.
+fn line<'a>(status: &'a str, name: &str) -> &'a str {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("no {name} in {status}")).trim()
+}
+
+#[test]
+fn processes_have_no_privileges_while_those_of_the_testbed_stay() {
+    let before = std::fs::read_to_string("/proc/self/status").unwrap();
+    let Some(testbed) = testbed("sagin-01") else { return };
+    let status = printed(&testbed, Role::Guard, "cat", &["/proc/self/status"]);
+    for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+        assert_eq!(u64::from_str_radix(line(&status, set), 16), Ok(0), "{set}");
+    }
+    // Dropping these needs a capability of its own.
+    let setpcap = 1 << 8;
+    let may = u64::from_str_radix(line(&before, "CapEff"), 16).unwrap() & setpcap != 0;
+    assert!(!may || u64::from_str_radix(line(&status, "CapBnd"), 16) == Ok(0), "{status}");
+    assert_eq!(line(&status, "NoNewPrivs"), "1");
+    assert_eq!(line(&status, "Uid"), line(&before, "Uid"), "the user stays");
+    let after = std::fs::read_to_string("/proc/self/status").unwrap();
+    for name in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs"] {
+        assert_eq!(line(&after, name), line(&before, name), "this process keeps what it has");
+    }
+}
+
 #[test]
 fn an_error_says_what_failed() {
     let Some(testbed) = testbed("sagin-01") else { return };

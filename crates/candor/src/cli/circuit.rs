@@ -46,8 +46,8 @@ pub(crate) struct CircuitArguments {
     /// Compute X25519 and ML-KEM instead of scripted stand-ins: the same virtual times, after a longer wait
     #[arg(long, conflicts_with = "tun")]
     pub(crate) real: bool,
-    /// Draw as well: at which bandwidth larger messages cost more than larger computation
-    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',', conflicts_with_all = ["pass", "tun", "both"])]
+    /// Draw as well: at which bandwidth larger messages cost more than larger computation; with --pass, delay and time to circuit, and the satellites' ground tracks
+    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',', conflicts_with_all = ["tun", "both"])]
     pub(crate) figures: Vec<Picture>,
     /// Directory for figures [default: the current one]
     #[arg(short, long, value_name = "DIR")]

@@ -3,13 +3,14 @@
 mod costs;
 mod figures;
 mod pass;
+mod row;
 mod tun;
 
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
-use candor_links::crossover::{Crossover, crossover, rates};
+use candor_links::crossover::{Crossing, Crossover, crossover, rates};
 use candor_links::orbit;
 use candor_links::simulator::{Cryptography, Plan, Start};
 use candor_links::survey::{HANDSHAKES, Sensitivity, Summary, Times, sensitivity, survey};
@@ -31,16 +32,16 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         set: arguments.set.clone(),
         start: if arguments.cold { Start::Cold } else { Start::Warm },
         cryptography: if arguments.real { Cryptography::Real } else { Cryptography::Scripted },
-        costs: costs.costs,
+        costs: costs.costs.clone(),
         seed: arguments.seed,
         fetch: (arguments.page > 0).then_some(arguments.page),
         ..Plan::new(topology, handshakes[0])
     };
     if arguments.pass {
-        return pass::execute(arguments, &plan, &handshakes, &costs.says);
+        return pass::execute(arguments, &plan, &handshakes, &costs.says, talk);
     }
     if arguments.tun || arguments.both {
-        return tun::execute(arguments, &plan, &handshakes, &costs.says, talk);
+        return tun::execute(arguments, &plan, &handshakes, &costs, talk);
     }
     let mut rows = Vec::new();
     for handshake in handshakes {
@@ -157,39 +158,11 @@ fn text(
     text.push('\n');
     let right = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
     let mut table = Table::new(&[&right[..], &[Align::Right; 6], &[Align::Left]].concat());
-    table.row([
-        "handshake",
-        "circuit",
-        "p95",
-        "p99",
-        "link",
-        "hop 1",
-        "hop 2",
-        "hop 3",
-        "cells",
-        "bytes",
-        "1st byte",
-        "Mbit/s",
-        "built",
-    ]);
+    table.row([&["handshake"][..], &row::TIMES, &["cells", "bytes"], &row::PAGE].concat());
     for (handshake, summary) in rows {
-        let [one, two, three] = &summary.hops;
         let [out, back] = summary.cells[0];
-        table.row([
-            handshake.to_string(),
-            ms(summary.built.median()),
-            ms(summary.built.percentile(95)),
-            ms(summary.built.percentile(99)),
-            ms(summary.link.median()),
-            ms(one.median()),
-            ms(two.median()),
-            ms(three.median()),
-            format!("{out}+{back}"),
-            summary.bytes[0].iter().sum::<u64>().to_string(),
-            ms(summary.first_byte.median()),
-            summary.goodput.map_or("-".to_owned(), |bits| format!("{:.2}", bits / 1e6)),
-            format!("{}/{}", summary.built.count(), summary.circuits),
-        ]);
+        let sent = [format!("{out}+{back}"), summary.bytes[0].iter().sum::<u64>().to_string()];
+        table.row([&[handshake.to_string()][..], &row::times(summary), &sent, &row::page(summary)].concat());
     }
     text += &table.text(wide);
     text += &paragraph(
@@ -217,11 +190,11 @@ fn text(
         );
         let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
         for (handshake, found) in crossovers {
-            let always = found.messages.iter().all(|(_, more)| *more > found.computation);
-            let rate = match found.rate() {
-                Some(rate) => format!("{:.1} Mbit/s", rate / 1e6),
-                None if always => "any rate".to_owned(),
-                None => "no rate".to_owned(),
+            let rate = match found.crossing() {
+                Crossing::Below(rate) => format!("{:.1} Mbit/s", rate / 1e6),
+                Crossing::AtAnyRate => "any rate".to_owned(),
+                Crossing::AtNoRate => "no rate".to_owned(),
+                Crossing::Unknown => "can't tell".to_owned(),
             };
             let computes = format!("computation of three hops {:+.1} µs", found.computation * 1e6);
             table.row([format!("  {handshake}"), rate, computes]);
@@ -241,8 +214,16 @@ fn json(
     let crossovers: Vec<Value> = crossovers
         .iter()
         .map(|(handshake, found)| {
+            let crossing = found.crossing();
+            let cost_more = match crossing {
+                Crossing::Below(_) => "below the rate",
+                Crossing::AtAnyRate => "at any rate",
+                Crossing::AtNoRate => "at no rate",
+                Crossing::Unknown => "can't tell",
+            };
             json!({
-                "handshake": handshake.name(), "rate_bits_per_second": found.rate(), "computation_ns": found.computation * 1e9,
+                "handshake": handshake.name(), "messages_cost_more": cost_more, "rate_bits_per_second": crossing.rate(),
+                "computation_ns": found.computation * 1e9,
             })
         })
         .collect();

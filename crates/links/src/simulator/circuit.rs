@@ -19,6 +19,8 @@ pub(super) struct Circuit {
     pub(super) relays: [Option<Relay>; 3],
     /// Indices of its connections, as far as they are there.
     pub(super) connections: [Option<u32>; 4],
+    /// The client's link is there.
+    pub(super) is_linked: bool,
     /// When the step that is under way began.
     pub(super) step_began: Duration,
     /// Further round trips that are still to be made.
@@ -39,6 +41,7 @@ impl Circuit {
             client: Box::new(ClientCircuit::new(Arc::clone(limits), true)),
             relays: [None, None, None],
             connections: [None; 4],
+            is_linked: false,
             step_began: now,
             round_trips,
             stream: None,

@@ -15,8 +15,14 @@
 //! draft-ietf-tls-ecdhe-mlkem for X25519MLKEM768 and a certificate of 400 bytes; they can be off by a hundred bytes, which is less than a
 //! segment. Session tickets and the time of the computations are left out.
 
+use std::time::Duration;
+
 /// Round trips before the first cell of a circuit.
 pub const ROUND_TRIPS: u32 = 3;
+
+/// How long a client's link may take to come about, TCP and TLS included: what `candor-network` gives its clients (`ClientOptions::link`). A link that a
+/// relay makes may take as long (`RelayLimits::link`), which ends no circuit here: the client has given the hop up by then.
+pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// TLS's header, content type and tag, for each record.
 pub(super) const RECORD: u64 = 22;

@@ -5,6 +5,7 @@ mod actions;
 use super::circuit::{Circuit, Relay};
 use super::connection::{Connection, Item};
 use super::{Outcome, Plan, SimulatorError, Start, setup};
+use crate::agenda::Agenda;
 use crate::costs::{Costs, Step as Work};
 use crate::model::{Drop, Fate, LinkModel};
 use crate::random::Random;
@@ -12,10 +13,8 @@ use crate::suite::{self, Suite};
 use crate::topology::{Role, Step};
 use crate::transport::{Endpoint, Segment};
 use candor_onion::cell::{Cell, Decoder, Message};
-use candor_onion::circuit::{HandshakeJob, Limits, RelayCircuit};
+use candor_onion::circuit::{Cause, Failure, HandshakeJob, Limits, RelayCircuit};
 use candor_onion::handshake::HandshakeType;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,35 +35,8 @@ enum Event {
     Begin { circuit: u32 },
     /// A relay has computed an answer.
     Answer { circuit: u32, relay: u8 },
-    /// The client has waited long enough.
+    /// The client has waited long enough, for its link or for a hop.
     Deadline { circuit: u32 },
-}
-
-struct At {
-    time: Duration,
-    number: u64,
-    event: Event,
-}
-
-impl PartialEq for At {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for At {}
-
-impl PartialOrd for At {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for At {
-    /// The earliest is the greatest: `BinaryHeap` gives that first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.number).cmp(&(self.time, self.number))
-    }
 }
 
 /// A world with its virtual time. See [the module](super).
@@ -89,8 +61,7 @@ pub struct World {
     /// What `onion` takes for the time is this and virtual time on top.
     base: Instant,
     now: Duration,
-    count: u64,
-    events: BinaryHeap<At>,
+    events: Agenda<Event>,
     circuits: Vec<Circuit>,
     connections: Vec<Connection>,
     trace: Option<String>,
@@ -138,8 +109,7 @@ impl World {
             decoder,
             base: Instant::now(),
             now: plan.begin,
-            count: 0,
-            events: BinaryHeap::new(),
+            events: Agenda::default(),
             circuits: Vec::new(),
             connections: Vec::new(),
             trace: None,
@@ -186,7 +156,7 @@ impl World {
             self.schedule(at, Event::Begin { circuit });
         }
         while left > 0
-            && let Some(At { time, event, .. }) = self.events.pop()
+            && let Some((time, event)) = self.events.take()
         {
             self.now = time;
             self.note(&event);
@@ -209,8 +179,7 @@ impl World {
     }
 
     fn schedule(&mut self, time: Duration, event: Event) {
-        self.count += 1;
-        self.events.push(At { time, number: self.count, event });
+        self.events.add(time, event);
     }
 
     fn note(&mut self, event: &Event) {
@@ -269,7 +238,14 @@ impl World {
             }
             Event::Deadline { circuit } => {
                 let now = self.instant();
-                self.circuits[circuit as usize].client.tick(now);
+                let Circuit { client, is_linked, done, .. } = &mut self.circuits[circuit as usize];
+                if !*is_linked {
+                    if !*done {
+                        self.fail(circuit, Failure { hop: Some(1), cause: Cause::Timeout });
+                    }
+                    return circuit;
+                }
+                client.tick(now);
                 self.drain_client(circuit);
                 self.watch(circuit);
                 circuit
@@ -366,8 +342,11 @@ impl World {
         // The initiator has had the responder's answer, and has sent its own, behind which the first cell may follow.
         if step == 3 {
             match usize::from(hop) {
+                // Too late.
+                0 if self.circuits[circuit as usize].done => {}
                 0 => {
                     let circuit_ = &mut self.circuits[circuit as usize];
+                    circuit_.is_linked = true;
                     circuit_.outcome.link = self.now - circuit_.step_began;
                     circuit_.step_began = self.now;
                     self.compute_onionskin(circuit, Duration::ZERO);
@@ -422,7 +401,12 @@ impl World {
         if is_new {
             self.connect(circuit, 0);
             if self.start == Start::Warm {
+                self.circuits[circuit as usize].is_linked = true;
                 self.compute_onionskin(circuit, Duration::ZERO);
+            } else {
+                // The same event serves the first hop: that can't be late before it.
+                self.circuits[circuit as usize].is_watched = true;
+                self.schedule(self.now + setup::LIMIT, Event::Deadline { circuit });
             }
             return;
         }

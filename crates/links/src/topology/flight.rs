@@ -3,13 +3,16 @@
 use super::{Link, Topology};
 use crate::DelayTrace;
 use crate::model::Delay;
-use crate::orbit::{self, Connection, Elements, Grid, Route, Satellite, Selection, Terminal, Walker};
+use crate::orbit::{self, Connection, Elements, Grid, Route, Satellite, Selection, Terminal, Track, Walker};
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a pass is looked for where nobody says when one is.
 const SEARCH: Duration = Duration::from_secs(86400);
+
+/// Seconds between the points of a satellite's way over the ground.
+const TRACK_STEP: f64 = 10.0;
 
 /// The satellites that links of a topology follow, and from where they are seen: `[orbit]` in its file.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +60,8 @@ pub struct Flight {
     pub start: Timestamp,
     /// Which satellite serves when, and how far away it is.
     pub plan: orbit::Plan,
+    /// The ways over the ground of the satellites that serve the user, each while it does, with a point every ten seconds.
+    pub tracks: Vec<Track>,
     /// Names of the satellites, by the plan's indices.
     names: Vec<String>,
 }
@@ -199,8 +204,9 @@ impl Topology {
                 profile.delay = Delay::Trace(trace.clone());
             }
         }
+        let tracks = orbit::serving_tracks(&satellites, &plan, start, TRACK_STEP)?;
         let names = satellites.iter().map(|satellite| satellite.name().to_owned()).collect();
-        self.flight = Some(Arc::new(Flight { start, plan, names }));
+        self.flight = Some(Arc::new(Flight { start, plan, tracks, names }));
         Ok(self)
     }
 

@@ -163,7 +163,7 @@ pub(super) fn is_a_refusal(error: &Error) -> bool {
 /// spoiling a cell on its way in or out, or by carrying none.
 pub(super) fn carried_nothing(error: &Error) -> bool {
     match error {
-        Error::Circuit { failure, .. } => !matches!(failure.cause, Cause::Closed | Cause::Overflow),
+        Error::Circuit { failure, .. } => !matches!(failure.cause, Cause::Closed | Cause::Overflow | Cause::Randomness),
         Error::Silent { .. } => true,
         // Where cells of others come, it may be the line.
         Error::Late { others_came, .. } => !others_came,

@@ -140,7 +140,8 @@ impl ClientCircuit {
     ///
     /// # Errors
     /// [`Error::NotNow`] if there are hops already, or one is being added; [`Error::NoNumber`]; [`Error::TooLong`] if
-    /// the onionskin needs a wide link; those of [`Handshake::start`]. An error leaves the circuit unchanged.
+    /// the onionskin needs a wide link; those of [`Handshake::start`]. An error leaves the circuit unchanged, but for [`Error::Randomness`] from a method of
+    /// this type: that closes it.
     pub fn create<H>(
         &mut self,
         handshake: &H,
@@ -193,9 +194,10 @@ impl ClientCircuit {
         }
         let (pending, create) = self.start(handshake, relay, options, now)?;
         let body = Extend2 { next: next.clone(), create }.encode();
-        self.with_hop(last, |conversation, send| {
+        let sent = self.with_hop(last, |conversation, send| {
             conversation.long_message(RelayCommand::EXTEND2, &body, true, 1, send)
-        })?;
+        });
+        self.padded(sent)?;
         self.early_left -= 1;
         self.pending = Some(pending);
         Ok(())
@@ -334,10 +336,7 @@ impl ClientCircuit {
     /// Report every byte, also of streams that have ended: unread bytes hold the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
         // Without a hop, or after the circuit's end, there is no stream to report on.
-        let _ = self.with_last(|conversation, send| {
-            conversation.consumed(stream, bytes, send);
-            Ok(())
-        });
+        let _ = self.with_last(|conversation, send| conversation.consumed(stream, bytes, send));
     }
 
     /// Ends a stream. No more bytes come from it.
@@ -358,7 +357,8 @@ impl ClientCircuit {
         self.check_open()?;
         let index = hop.checked_sub(1).filter(|index| *index < self.hops.len());
         let index = index.ok_or(Error::NotNow("circuit has no such hop"))?;
-        let stream = self.with_hop(index, |conversation, send| conversation.begin_directory(send))?;
+        let begun = self.with_hop(index, |conversation, send| conversation.begin_directory(send));
+        let stream = self.padded(begun)?;
         self.probes.push((index, stream));
         Ok(())
     }
@@ -409,7 +409,10 @@ impl ClientCircuit {
             News::Ended(stream, _) if self.take_probe(hop, stream) => ClientAction::Answered { hop: hop + 1 },
             News::Connected(stream, _) if self.take_probe(hop, stream) => {
                 // It is a directory, and we wanted nothing of it.
-                let _ = self.with_hop(hop, |conversation, send| conversation.end(stream, EndReason::DONE, send));
+                let ended = self.with_hop(hop, |conversation, send| conversation.end(stream, EndReason::DONE, send));
+                if self.padded(ended).is_err() {
+                    return;
+                }
                 ClientAction::Answered { hop: hop + 1 }
             }
             News::Connected(stream, connected) => ClientAction::Connected { stream, connected },
@@ -469,7 +472,16 @@ impl ClientCircuit {
     ) -> Result<T, Error> {
         self.check_open()?;
         let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("circuit has no hop yet"))?;
-        self.with_hop(last, work)
+        let done = self.with_hop(last, work);
+        self.padded(done)
+    }
+
+    /// Closes the circuit if a cell could not be padded.
+    fn padded<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error @ Error::Randomness) = done {
+            self.break_off(None, error);
+        }
+        done
     }
 
     fn check_open(&self) -> Result<(), Error> {
@@ -477,7 +489,10 @@ impl ClientCircuit {
     }
 
     fn break_off(&mut self, hop: Option<usize>, error: Error) {
-        self.end(hop, Cause::Protocol(error), Some(DestroyReason::PROTOCOL));
+        match error {
+            Error::Randomness => self.end(None, Cause::Randomness, Some(DestroyReason::INTERNAL)),
+            _ => self.end(hop, Cause::Protocol(error), Some(DestroyReason::PROTOCOL)),
+        }
     }
 
     fn end(&mut self, hop: Option<usize>, cause: Cause, tell: Option<DestroyReason>) {

@@ -104,13 +104,17 @@ impl Conversation {
     }
 
     /// Sends a message that fits one cell.
-    fn message(&mut self, command: RelayCommand, stream: u16, body: &[u8], send: Send<'_>) -> Tag {
+    ///
+    /// # Errors
+    /// [`Error::Randomness`], like all that send something here; the circuit must be closed.
+    fn message(&mut self, command: RelayCommand, stream: u16, body: &[u8], send: Send<'_>) -> Result<(), Error> {
         let mut payload = Box::new([0; PAYLOAD]);
         let header = Header { command, stream, length: body.len() as u16 };
         let taken = self.format.encode(&mut payload, header, body);
         debug_assert_eq!(taken, body.len(), "callers send messages that fit");
-        padding::fill(&mut payload, self.format.room(stream != 0) - taken);
-        send(false, payload)
+        padding::fill(&mut payload, self.format.room(stream != 0) - taken)?;
+        send(false, payload);
+        Ok(())
     }
 
     /// Sends a message without a stream that may need several cells; the first is RELAY_EARLY if `early`. DROP cells
@@ -134,11 +138,11 @@ impl Conversation {
             let before = done;
             done = encode_fragment(self.format, &mut payload, command, body, done);
             let room = if index == 0 { self.format.room(false) } else { continuation_room(self.format) };
-            padding::fill(&mut payload, room - (done - before));
+            padding::fill(&mut payload, room - (done - before))?;
             send(early && index == 0, payload);
         }
         for _ in cells..at_least {
-            self.message(RelayCommand::DROP, 0, &[], send);
+            self.message(RelayCommand::DROP, 0, &[], send)?;
         }
         Ok(cells)
     }
@@ -164,7 +168,7 @@ impl Conversation {
             .ok_or(Error::NotNow("circuit has used up its stream numbers; build another"))?;
         self.next_stream = number.wrapping_add(1);
         self.streams.insert(number, Stream::new(self.stream_windows));
-        self.message(command, number, body, send);
+        self.message(command, number, body, send)?;
         Ok(StreamId(number))
     }
 
@@ -172,8 +176,7 @@ impl Conversation {
     pub(super) fn connected(&mut self, id: StreamId, connected: Connected, send: Send<'_>) -> Result<(), Error> {
         let stream = self.streams.get_mut(&id.0).filter(|stream| !stream.is_lookup).ok_or(Error::NoStream(id.0))?;
         stream.connected = true;
-        self.message(RelayCommand::CONNECTED, id.0, &connected.encode(), send);
-        Ok(())
+        self.message(RelayCommand::CONNECTED, id.0, &connected.encode(), send)
     }
 
     /// Sends as much as flow control allows; returns how much that was.
@@ -190,7 +193,7 @@ impl Conversation {
             let mut payload = Box::new([0; PAYLOAD]);
             let header = Header { command: RelayCommand::DATA, stream: id.0, length: chunk.len() as u16 };
             self.format.encode(&mut payload, header, chunk);
-            padding::fill(&mut payload, self.format.most_data() - chunk.len());
+            padding::fill(&mut payload, self.format.most_data() - chunk.len())?;
             let tag = send(false, payload);
             self.flow.sent(tag, now);
             if let Outgoing::Window(cells) = &mut stream.outgoing {
@@ -203,30 +206,30 @@ impl Conversation {
     }
 
     /// Reports that the caller has used up or discarded this many bytes of the stream.
-    pub(super) fn consumed(&mut self, id: StreamId, bytes: usize, send: Send<'_>) {
+    pub(super) fn consumed(&mut self, id: StreamId, bytes: usize, send: Send<'_>) -> Result<(), Error> {
         self.unread = self.unread.saturating_sub(bytes);
         if let Some(stream) = self.streams.get_mut(&id.0) {
             stream.incoming.unread = stream.incoming.unread.saturating_sub(bytes);
-            self.regulate(id.0, send);
+            self.regulate(id.0, send)?;
         }
-        self.acknowledge(send);
+        self.acknowledge(send)
     }
 
     /// Sends the SENDMEs that are due, unless the caller has too much left to read.
-    fn acknowledge(&mut self, send: Send<'_>) {
+    fn acknowledge(&mut self, send: Send<'_>) -> Result<(), Error> {
         while self.unread <= self.limits.circuit_unread
             && let Some(tag) = self.flow.next_sendme()
         {
-            self.message(RelayCommand::SENDME, 0, &Sendme { tag }.encode(), send);
+            self.message(RelayCommand::SENDME, 0, &Sendme { tag }.encode(), send)?;
         }
+        Ok(())
     }
 
     /// Ends a stream from here.
     pub(super) fn end(&mut self, id: StreamId, reason: EndReason, send: Send<'_>) -> Result<(), Error> {
         self.streams.remove(&id.0).ok_or(Error::NoStream(id.0))?;
         self.note_end(id);
-        self.message(RelayCommand::END, id.0, &[reason.0], send);
-        Ok(())
+        self.message(RelayCommand::END, id.0, &[reason.0], send)
     }
 
     /// A relay keeps no memory of streams that it has ended: a client can't make it remember any number of them.
@@ -237,14 +240,14 @@ impl Conversation {
     }
 
     /// Sends TRUNCATED, from a relay.
-    pub(super) fn truncated(&mut self, reason: DestroyReason, send: Send<'_>) {
-        self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send);
+    pub(super) fn truncated(&mut self, reason: DestroyReason, send: Send<'_>) -> Result<(), Error> {
+        self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send)
     }
 
     /// Takes a recognised cell, decrypted.
     ///
     /// # Errors
-    /// Whatever the other end did wrong; the circuit must be closed.
+    /// Whatever the other end did wrong, or [`Error::Randomness`]; the circuit must be closed.
     pub(super) fn receive(
         &mut self,
         payload: &[u8; PAYLOAD],
@@ -282,7 +285,7 @@ impl Conversation {
                 Err(PeerMisbehaved::StreamMissing { command }.into())
             }
             (RelayCommand::BEGIN_DIR, End::Relay) => {
-                self.message(RelayCommand::END, id.0, &[EndReason::NOTDIRECTORY.0], send);
+                self.message(RelayCommand::END, id.0, &[EndReason::NOTDIRECTORY.0], send)?;
                 Ok(News::None)
             }
             (RelayCommand::RESOLVED, End::Client) => self.on_resolved(id, body),
@@ -316,7 +319,7 @@ impl Conversation {
             }
             Err(_) => EndReason::TORPROTOCOL,
         };
-        self.message(RelayCommand::END, id.0, &[refusal.0], send);
+        self.message(RelayCommand::END, id.0, &[refusal.0], send)?;
         Ok(News::None)
     }
 
@@ -335,7 +338,7 @@ impl Conversation {
         self.flow.received(tag)?;
         let (end, windows) = (self.end, self.stream_windows);
         let Some(stream) = self.open_stream(id)? else {
-            self.acknowledge(send);
+            self.acknowledge(send)?;
             return Ok(News::None);
         };
         if stream.is_lookup || (end == End::Client && !stream.connected) {
@@ -347,22 +350,22 @@ impl Conversation {
             return Err(PeerMisbehaved::StreamWindow { stream: id.0, most: flow::STREAM_WINDOW }.into());
         }
         self.unread += body.len();
-        self.regulate(id.0, send);
-        self.acknowledge(send);
+        self.regulate(id.0, send)?;
+        self.acknowledge(send)?;
         Ok(if body.is_empty() { News::None } else { News::Data(id, body.to_vec()) })
     }
 
     /// Sends the flow control that is due for a stream: SENDME if the caller keeps up, XOFF if it does not, XON when it
     /// has caught up by half.
-    fn regulate(&mut self, number: u16, send: Send<'_>) {
+    fn regulate(&mut self, number: u16, send: Send<'_>) -> Result<(), Error> {
         // A circuit with much unread data stops each of its streams early.
         let most = if self.unread > self.limits.circuit_unread { self.limits.unread / 10 } else { self.limits.unread };
-        let Some(stream) = self.streams.get_mut(&number) else { return };
+        let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
         let incoming = &mut stream.incoming;
         let command = if self.stream_windows {
             let keeps_up = incoming.unread < (flow::STREAM_INCREMENT as usize) * self.format.most_data();
             if incoming.cells < flow::STREAM_INCREMENT || !keeps_up {
-                return;
+                return Ok(());
             }
             incoming.cells -= flow::STREAM_INCREMENT;
             RelayCommand::SENDME
@@ -373,7 +376,7 @@ impl Conversation {
             incoming.off = false;
             RelayCommand::XON
         } else {
-            return;
+            return Ok(());
         };
         // XOFF: version 0. XON: version 0 and rate 0, which means unlimited. A stream's SENDME is empty.
         let body: &[u8] = match command {
@@ -381,7 +384,7 @@ impl Conversation {
             RelayCommand::XON => &[0; 5],
             _ => &[],
         };
-        self.message(command, number, body, send);
+        self.message(command, number, body, send)
     }
 
     fn on_sendme(&mut self, id: StreamId, body: &[u8], blocked: bool, now: Instant) -> Result<News, Error> {

@@ -4,9 +4,11 @@
 //! if the message was no secret. Full cells have no room for that; every cell that a SENDME acknowledges is therefore kept
 //! [`UNPREDICTABLE`] bytes short.
 
+use crate::Error;
 use crate::cell::PAYLOAD;
 use candor_primitives::aes::Aes128Ctr;
 use candor_primitives::aes::cipher::StreamCipher;
+use candor_primitives::forks;
 use std::cell::RefCell;
 use zeroize::Zeroizing;
 
@@ -15,15 +17,16 @@ const ZEROS: usize = 4;
 /// Unused bytes that a cell needs so that nobody can guess its tag: sixteen of them are random.
 pub(super) const UNPREDICTABLE: usize = ZEROS + 16;
 
-/// Fills of one key. Whoever has a copy of the process, a fork or a restored snapshot, knows the padding of no more cells than that; and a leaked key tells no more.
+/// Fills of one key, unless the system refuses another. Whoever has a copy of the process, or a restored snapshot, knows the padding of no more cells than
+/// that; and a leaked key tells no more.
 const FILLS: u32 = 1 << 12;
 
 /// Random bytes: AES-128 in counter mode with a key of the operating system's.
 struct Source {
     stream: Aes128Ctr,
     left: u32,
-    /// The process that drew the key: a child must not go on with it.
-    process: u32,
+    /// That of the process that drew the key: a child must not go on with it.
+    lineage: usize,
 }
 
 thread_local! {
@@ -32,40 +35,84 @@ thread_local! {
     static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
 }
 
-/// Fills the last `unused` bytes of a payload, which are zero. Without randomness from the operating system, which every handshake needs before this,
-/// they stay zero.
-pub(super) fn fill(payload: &mut [u8; PAYLOAD], unused: usize) {
-    let Some(random @ 1..) = unused.checked_sub(ZEROS) else { return };
+/// Fills the last `unused` bytes of a payload, which are zero.
+///
+/// The circuit's own keys could not stand in for the operating system: the other end has them, and it is the one that must not know these bytes before
+/// they have arrived. So where a thread has never been given a key, there is no padding and no cell.
+///
+/// # Errors
+/// [`Error::Randomness`].
+pub(super) fn fill(payload: &mut [u8; PAYLOAD], unused: usize) -> Result<(), Error> {
+    let Some(random @ 1..) = unused.checked_sub(ZEROS) else { return Ok(()) };
     let room = &mut payload[PAYLOAD - random..];
-    // A thread that is ending has no source any more, and sends nothing.
-    let _ = SOURCE.try_with(|source| {
+    let filled = SOURCE.try_with(|source| {
         let mut source = source.borrow_mut();
-        if source.as_ref().is_none_or(|source| source.left == 0 || source.process != std::process::id()) {
-            *source = draw();
-        }
-        if let Some(source) = &mut *source {
-            source.left -= 1;
-            source.stream.apply_keystream(room);
-        }
+        let Source { stream, left, .. } = Source::current(&mut source)?;
+        *left = left.saturating_sub(1);
+        stream.apply_keystream(room);
+        Ok(())
     });
+    // A thread that is ending has no source any more.
+    filled.unwrap_or(Err(Error::Randomness))
 }
 
-fn draw() -> Option<Source> {
-    let mut key = Zeroizing::new([0; 16]);
-    getrandom::fill(key.as_mut_slice()).ok()?;
-    Some(Source { stream: Aes128Ctr::new(&key, &[0; 16]), left: FILLS, process: std::process::id() })
+impl Source {
+    /// The thread's, with a new key if its own is a parent's or has served its time. If the system refuses one, there is nothing wrong with a key of
+    /// this process but its age.
+    fn current(source: &mut Option<Self>) -> Result<&mut Self, Error> {
+        let lineage = forks::lineage();
+        source.take_if(|source| source.lineage != lineage);
+        if source.as_ref().is_none_or(|source| source.left == 0) {
+            match Self::draw(lineage) {
+                Ok(fresh) => *source = Some(fresh),
+                Err(error) if source.is_none() => return Err(error),
+                Err(_) => {}
+            }
+        }
+        source.as_mut().ok_or(Error::Randomness)
+    }
+
+    fn draw(lineage: usize) -> Result<Self, Error> {
+        let mut key = Zeroizing::new([0; 16]);
+        system(key.as_mut_slice())?;
+        Ok(Self { stream: Aes128Ctr::new(&key, &[0; 16]), left: FILLS, lineage })
+    }
+}
+
+/// The operating system's randomness.
+fn system(bytes: &mut [u8]) -> Result<(), Error> {
+    #[cfg(test)]
+    if tests::REFUSES.get() {
+        return Err(Error::Randomness);
+    }
+    getrandom::fill(bytes).map_err(|_| Error::Randomness)
+}
+
+/// Runs `work` as on a system that gives this thread no randomness and has given it none.
+#[cfg(test)]
+pub(super) fn without_randomness<T>(work: impl FnOnce() -> T) -> T {
+    SOURCE.set(None);
+    tests::REFUSES.set(true);
+    let done = work();
+    tests::REFUSES.set(false);
+    done
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(super) static REFUSES: Cell<bool> = const { Cell::new(false) };
+    }
 
     #[test]
     fn four_zeros_and_then_random_bytes_fill_what_is_unused() {
         let fill = |unused| {
             let mut payload = [0; PAYLOAD];
             payload[..PAYLOAD - unused].fill(7);
-            fill(&mut payload, unused);
+            super::fill(&mut payload, unused).unwrap();
             payload
         };
         for unused in [UNPREDICTABLE, 100, PAYLOAD - 11] {
@@ -84,22 +131,46 @@ mod tests {
     #[test]
     fn a_key_serves_for_some_cells_and_for_its_own_process() {
         let mut payload = [0; PAYLOAD];
-        let state = || SOURCE.with_borrow(|source| source.as_ref().map(|source| (source.left, source.process)));
-        fill(&mut payload, PAYLOAD);
-        assert_eq!(state(), Some((FILLS - 1, std::process::id())));
+        // Another test may be asking for the first time.
+        (0..1000).map(|_| forks::lineage()).for_each(|_| std::thread::yield_now());
+        let state = || SOURCE.with_borrow(|source| source.as_ref().map(|source| (source.left, source.lineage)));
+        let fresh = Some((FILLS - 1, forks::lineage()));
+        fill(&mut payload, PAYLOAD).unwrap();
+        assert_eq!(state(), fresh);
         SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().left = 0);
-        fill(&mut payload, PAYLOAD);
-        assert_eq!(state(), Some((FILLS - 1, std::process::id())), "a new key");
-        SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().process = 1);
-        fill(&mut payload, PAYLOAD);
-        assert_eq!(state(), Some((FILLS - 1, std::process::id())), "a child draws its own");
+        fill(&mut payload, PAYLOAD).unwrap();
+        assert_eq!(state(), fresh, "a new key");
+        SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().lineage ^= 1);
+        fill(&mut payload, PAYLOAD).unwrap();
+        assert_eq!(state(), fresh, "a child draws its own");
+    }
+
+    #[test]
+    fn without_a_key_there_is_no_padding_and_an_old_one_goes_on() {
+        let padded = || {
+            let mut payload = [0; PAYLOAD];
+            fill(&mut payload, PAYLOAD).map(|()| payload)
+        };
+        without_randomness(|| assert_eq!(padded(), Err(Error::Randomness)));
+        let first = padded().unwrap();
+        SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().left = 0);
+        REFUSES.set(true);
+        let (second, third) = (padded().unwrap(), padded().unwrap());
+        assert!(first != second && second != third, "the stream goes on");
+        // Not in a child: its parent has that key.
+        SOURCE.with_borrow_mut(|source| source.as_mut().unwrap().lineage ^= 1);
+        assert_eq!(padded(), Err(Error::Randomness));
+        // What needs no random bytes needs no key.
+        assert_eq!(fill(&mut [0; PAYLOAD], ZEROS), Ok(()));
+        REFUSES.set(false);
+        assert!(padded().is_ok());
     }
 
     #[test]
     fn threads_fill_with_different_bytes() {
         let first = || {
             let mut payload = [0; PAYLOAD];
-            fill(&mut payload, PAYLOAD);
+            fill(&mut payload, PAYLOAD).unwrap();
             payload
         };
         let [one, other] = [(); 2].map(|()| std::thread::spawn(first).join().unwrap());

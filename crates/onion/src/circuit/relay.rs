@@ -278,10 +278,7 @@ impl RelayCircuit {
     /// that have ended: unread bytes hold the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
         // A circuit that is not open has no streams.
-        let _ = self.with_client(|conversation, send| {
-            conversation.consumed(stream, bytes, send);
-            Ok(())
-        });
+        let _ = self.with_client(|conversation, send| conversation.consumed(stream, bytes, send));
     }
 
     /// Ends or refuses a stream.
@@ -336,6 +333,7 @@ impl RelayCircuit {
         drop(send);
         match news {
             Ok(news) => self.on_news(news),
+            Err(Error::Randomness) => self.close(DestroyReason::INTERNAL),
             Err(_) => self.close(DestroyReason::PROTOCOL),
         }
     }
@@ -392,11 +390,8 @@ impl RelayCircuit {
     }
 
     fn tell_truncated(&mut self, reason: DestroyReason) {
-        let told = self.with_client(|conversation, send| {
-            conversation.truncated(reason, send);
-            Ok(())
-        });
-        debug_assert!(told.is_ok(), "only open circuits are cut");
+        let told = self.with_client(|conversation, send| conversation.truncated(reason, send));
+        debug_assert!(told.is_ok() || self.is_closed(), "only open circuits are cut");
     }
 
     /// Destroys the circuit beyond this relay.
@@ -416,7 +411,11 @@ impl RelayCircuit {
     ) -> Result<T, Error> {
         let State::Open(open) = &mut self.state else { return Err(Error::NotNow("circuit is not open")) };
         let Open { layer, conversation } = &mut **open;
-        work(conversation, &mut to_client(layer, &mut self.actions))
+        let done = work(conversation, &mut to_client(layer, &mut self.actions));
+        if matches!(done, Err(Error::Randomness)) {
+            self.close(DestroyReason::INTERNAL);
+        }
+        done
     }
 }
 

@@ -9,9 +9,10 @@ use crate::parts::Parts;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use aws_lc_rs::signature::{KeyPair, ML_DSA_65, ML_DSA_65_SIGNING, PqdsaKeyPair, UnparsedPublicKey};
+use candor_primitives::ed25519;
 use candor_primitives::hash::{Digest, Sha3_256, Sha256, Sha512};
 use core::fmt;
-use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signer, SigningKey};
 use zeroize::Zeroizing;
 
 /// Bytes of an ML-DSA-65 public key.
@@ -157,8 +158,8 @@ impl PublicKey {
     pub(super) fn verify(&self, label: Label, digest: &[u8; 64], signature: &Signature) -> Result<(), Error> {
         let message = label.message(digest);
         let what = label.what();
-        let ed25519 = VerifyingKey::from_bytes(&self.ed25519)
-            .and_then(|key| key.verify_strict(&message, &ed25519_dalek::Signature::from_bytes(&signature.ed25519)));
+        let ed25519 = ed25519::PublicKey::from_bytes(&self.ed25519)
+            .and_then(|key| key.verify(&message, &ed25519::Signature::from_bytes(&signature.ed25519)?));
         ed25519.map_err(|_| InvalidDocument::Ed25519 { what })?;
         let key = UnparsedPublicKey::new(&ML_DSA_65, &self.ml_dsa[..]);
         key.verify(&message, &signature.ml_dsa[..]).map_err(|_| InvalidDocument::MlDsa { what })?;

@@ -4,10 +4,10 @@
 
 use super::InvalidDocument;
 use crate::Error;
+use candor_primitives::ed25519::{PublicKey, Signature};
 use candor_primitives::hash::{Digest, Sha512};
 use curve25519_dalek::{EdwardsPoint, MontgomeryPoint};
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
-use ed25519_dalek::{Signature, VerifyingKey};
 use zeroize::Zeroizing;
 
 /// SIGN 1 | SIGNATURE 64: which of the two points with the key's u coordinate it is, and the signature.
@@ -31,7 +31,7 @@ pub(super) fn prove(x25519: &[u8; 32], identity: &[u8; 32]) -> [u8; PROOF] {
     expanded[32..].copy_from_slice(&nonce[..32]);
     let secret = ExpandedSecretKey::from_bytes(&expanded);
     let point = EdwardsPoint::mul_base(&secret.scalar);
-    let signature = raw_sign::<Sha512>(&secret, &message(identity), &VerifyingKey::from(point));
+    let signature = raw_sign::<Sha512>(&secret, &message(identity), &ed25519_dalek::VerifyingKey::from(point));
     let mut proof = [0; PROOF];
     proof[0] = point.compress().0[31] >> 7;
     proof[1..].copy_from_slice(&signature.to_bytes());
@@ -41,7 +41,8 @@ pub(super) fn prove(x25519: &[u8; 32], identity: &[u8; 32]) -> [u8; PROOF] {
 pub(super) fn verify(x25519: &[u8; 32], identity: &[u8; 32], proof: &[u8; PROOF]) -> Result<(), Error> {
     let [sign @ (0 | 1), signature @ ..] = proof else { return Err(InvalidDocument::Possession.into()) };
     let point = MontgomeryPoint(*x25519).to_edwards(*sign).ok_or(InvalidDocument::Possession)?;
-    let verified = VerifyingKey::from(point).verify_strict(&message(identity), &Signature::from_bytes(signature));
+    let verified = PublicKey::from_bytes(point.compress().as_bytes())
+        .and_then(|key| key.verify(&message(identity), &Signature::from_bytes(signature)?));
     verified.map_err(|_| InvalidDocument::Possession.into())
 }
 

@@ -8,7 +8,8 @@ use crate::parts::Parts;
 use crate::{Error, InvalidCertificate as Flaw};
 use alloc::vec;
 use alloc::vec::Vec;
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use candor_primitives::ed25519::{PublicKey, Signature};
+use ed25519_dalek::{Signer, SigningKey};
 
 /// CERT_TYPE 4: the identity key certifies a signing key.
 pub const IDENTITY_SIGNING: u8 = 4;
@@ -79,8 +80,9 @@ impl Certificate {
         if expires <= now {
             return Err(refused(Flaw::Expired { expires }));
         }
-        let verifying = VerifyingKey::from_bytes(&signer).map_err(|_| refused(Flaw::SignerKey))?;
-        verifying.verify_strict(body, &Signature::from_bytes(signature)).map_err(|_| refused(Flaw::Signature))?;
+        let verifying = PublicKey::from_bytes(&signer).map_err(|_| refused(Flaw::SignerKey))?;
+        let verified = Signature::from_bytes(signature).and_then(|signature| verifying.verify(body, &signature));
+        verified.map_err(|_| refused(Flaw::Signature))?;
         Ok(Self { key, signer, expires })
     }
 
@@ -156,5 +158,35 @@ impl RsaCross {
         let [length] = *parts.array()?;
         let signature = parts.slice(length.into())?.to_vec();
         Ok(Self { key: *key, expires, signed, signature })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The encodings of p + y for y from 2 to 18 that dalek takes for points. None of them is of small order, and nobody knows a secret key to one, so no
+    /// signature tells one reader from another: only the reason of the refusal does.
+    fn other_encodings() -> Vec<[u8; 32]> {
+        let encoding = |y: u8| {
+            let mut bytes = [0xff; 32];
+            (bytes[0], bytes[31]) = (0xed + y, 0x7f);
+            bytes
+        };
+        (2..=18).map(encoding).filter(|bytes| ed25519_dalek::VerifyingKey::from_bytes(bytes).is_ok()).collect()
+    }
+
+    #[test]
+    fn a_signer_is_named_by_the_one_encoding_of_its_key() {
+        let signer = SigningKey::from_bytes(&[7; 32]);
+        let bytes = Certificate::issue(IDENTITY_SIGNING, &[9; 32], 7200, &signer, false);
+        let check = |signer: &[u8; 32]| Certificate::check(&bytes, IDENTITY_SIGNING, Some(signer), 3600);
+        assert!(check(signer.verifying_key().as_bytes()).is_ok());
+        let refused = |why| Err(Error::Certificate { kind: IDENTITY_SIGNING, why });
+        assert_eq!(check(SigningKey::from_bytes(&[8; 32]).verifying_key().as_bytes()), refused(Flaw::Signature));
+        assert!(!other_encodings().is_empty());
+        for key in other_encodings() {
+            assert_eq!(check(&key), refused(Flaw::SignerKey));
+        }
     }
 }

@@ -7,10 +7,10 @@ use crate::cell::{Cell, Command, Decoder, Message};
 use crate::{Error, InvalidCertificate, PeerMisbehaved};
 use alloc::vec;
 use alloc::vec::Vec;
+use candor_primitives::ed25519::{PublicKey, Signature};
 use candor_primitives::hash::Sha256;
 use core::net::{IpAddr, Ipv4Addr};
 use digest::Digest;
-use ed25519_dalek::{Signature, VerifyingKey};
 use subtle::ConstantTimeEq;
 
 /// Addresses to tell the peer in NETINFO (tor-spec, "NETINFO cells"). The default tells none.
@@ -273,8 +273,9 @@ impl<'a> LinkHandshake<'a> {
         if cell.kind() != Authenticate::ED25519_SHA256_RFC5705 || !right_place {
             return Err(Error::LinkAuthentication);
         }
-        let key = VerifyingKey::from_bytes(key).map_err(|_| Error::LinkAuthentication)?;
-        key.verify_strict(signed, &Signature::from_bytes(signature)).map_err(|_| Error::LinkAuthentication)?;
+        let key = PublicKey::from_bytes(key).map_err(|_| Error::LinkAuthentication)?;
+        let verified = Signature::from_bytes(signature).and_then(|signature| key.verify(signed, &signature));
+        verified.map_err(|_| Error::LinkAuthentication)?;
         self.peer = Some(id);
         self.state = State::Netinfo;
         Ok(())

@@ -80,6 +80,30 @@ fn layers(probe: &mut Probe, cpu: Cpu, crypto: Crypto) {
     step!(probe, "client unwraps", [client: &mut ClientLayer = client, cell: &mut Cell = &mut cell], _ = client.inbound(Command::RELAY, cell));
     step!(probe, "relay drops", [relay_end: &mut Option<RelayLayer> = &mut relay_end], *relay_end = None);
     step!(probe, "client drops", [client_end: &mut Option<ClientLayer> = &mut client_end], *client_end = None);
+    first_cells(probe, cpu, crypto, material);
+}
+
+/// Ends whose first cell of each direction is somebody else's: CGO expands a direction's keys for it. And ends that never see a cell.
+fn first_cells(probe: &mut Probe, cpu: Cpu, crypto: Crypto, material: &[u8]) {
+    let relay = || Some(RelayLayer::with_cpu(cpu, crypto, material).expect("key material"));
+    let client = || Some(ClientLayer::with_cpu(cpu, crypto, material).expect("key material"));
+    let (mut relay_end, mut client_end) = (relay(), client());
+    let (first_relay, first_client) =
+        (relay_end.as_mut().expect("made above"), client_end.as_mut().expect("made above"));
+    let mut cell = [5; PAYLOAD];
+    step!(probe, "client passes its first on", [client: &mut ClientLayer = first_client, cell: &mut Cell = &mut cell], client.outbound(Command::RELAY, cell));
+    let mut cell = [5; PAYLOAD];
+    step!(probe, "relay passes its first on", [relay: &mut RelayLayer = first_relay, cell: &mut Cell = &mut cell], _ = relay.outbound(Command::RELAY, cell));
+    let mut cell = [5; PAYLOAD];
+    step!(probe, "relay passes its first back", [relay: &mut RelayLayer = first_relay, cell: &mut Cell = &mut cell], relay.inbound(Command::RELAY, cell));
+    let mut cell = [5; PAYLOAD];
+    step!(probe, "client unwraps its first", [client: &mut ClientLayer = first_client, cell: &mut Cell = &mut cell], _ = client.inbound(Command::RELAY, cell));
+    step!(probe, "relay drops what it passed", [relay_end: &mut Option<RelayLayer> = &mut relay_end], *relay_end = None);
+    step!(probe, "client drops what it passed", [client_end: &mut Option<ClientLayer> = &mut client_end], *client_end = None);
+
+    let (mut relay_end, mut client_end) = (relay(), client());
+    step!(probe, "relay drops unused", [relay_end: &mut Option<RelayLayer> = &mut relay_end], *relay_end = None);
+    step!(probe, "client drops unused", [client_end: &mut Option<ClientLayer> = &mut client_end], *client_end = None);
 }
 
 /// A cell whose header is still empty.

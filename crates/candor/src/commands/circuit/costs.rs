@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::config::{Config, RUNS};
+use candor_lab::machine::Machine;
 use candor_lab::runfile::{Block, Run};
 use candor_links::costs::{Costs, Steps};
 use candor_network::HandshakeType;
@@ -19,6 +20,8 @@ pub(super) struct Found {
     pub(super) costs: Costs,
     /// Where they come from, or why there are none.
     pub(super) says: String,
+    /// A warning for those who measure beside them, if they are another machine's.
+    pub(super) elsewhere: Option<String>,
     /// How many handshakes have a cost, and one more if crossings have.
     known: usize,
 }
@@ -26,7 +29,7 @@ pub(super) struct Found {
 /// The costs of these handshakes from the run that the user names, or from the newest of those that know most of them.
 pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<Found, Failure> {
     if asked == Some(Path::new("none")) {
-        return Ok(Found { costs: Costs::none(), says: "none, as asked for".to_owned(), known: 0 });
+        return Ok(Found { costs: Costs::none(), says: "none, as asked for".to_owned(), elsewhere: None, known: 0 });
     }
     if let Some(path) = asked {
         let run = Run::open(path)?;
@@ -54,7 +57,7 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
         }
     }
     let says = format!("none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake`");
-    Ok(Found { costs: Costs::none(), says, known: 0 })
+    Ok(Found { costs: Costs::none(), says, elsewhere: None, known: 0 })
 }
 
 /// Run files by name, which begins with the date, the newest first.
@@ -98,7 +101,8 @@ fn from(run: &Run, handshakes: &[HandshakeType]) -> Option<Found> {
         "drawn from the samples of {first} in run {}{hosts}, every host as fast as its machine{without}",
         run.name
     );
-    Some(Found { costs: costs.with_crossings(crossings), says, known })
+    let elsewhere = elsewhere(&run.manifest.machine, &Machine::here());
+    Some(Found { costs: costs.with_crossings(crossings), says, elsewhere, known })
 }
 
 /// What a cell takes from one host to the next over loopback, as the run has it from circuits by these handshakes.
@@ -115,6 +119,18 @@ fn crossings(run: &Run, handshakes: &[HandshakeType]) -> Vec<Duration> {
         Some(CROSSINGS.into_iter().filter_map(of).flatten())
     });
     samples.flatten().collect()
+}
+
+/// Whose costs these are, and whose the measured side's, if the two machines have different processors.
+fn elsewhere(theirs: &Machine, here: &Machine) -> Option<String> {
+    let same = (&theirs.cpu, theirs.short_name()) == (&here.cpu, here.short_name());
+    (!same).then(|| {
+        format!(
+            "WARNING: what handshakes cost in the simulation is what they cost on another machine: {}. The measured side is this machine: {}.",
+            theirs.line(),
+            here.line()
+        )
+    })
 }
 
 /// Samples of candor's own subject: the one that the plan names first.
@@ -134,4 +150,27 @@ fn steps(run: &Run, handshake: HandshakeType) -> Option<(Steps, String)> {
     });
     let whole = !start.is_empty() && !answer.is_empty() && !finish.is_empty();
     whole.then(|| (Steps { start, answer, finish }, subject.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_of_another_processor_come_with_a_warning_that_names_both() {
+        let here = Machine { cpu: "Xeon".into(), ..Machine::here() };
+        let theirs = Machine {
+            cpu: "EPYC".into(),
+            cpu_id: "vendor_id AuthenticAMD, cpu family 25, model 1".into(),
+            ..here.clone()
+        };
+        let warning = elsewhere(&theirs, &here).unwrap();
+        assert!(
+            warning.contains("another machine: EPYC (zen3)") && warning.contains("this machine: Xeon"),
+            "{warning}"
+        );
+        assert_eq!(elsewhere(&here, &here), None);
+        let sibling = Machine { memory_mib: 1, kernel: "other".into(), ..here.clone() };
+        assert_eq!(elsewhere(&sibling, &here), None, "the same processor");
+    }
 }

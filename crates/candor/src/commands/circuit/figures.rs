@@ -1,5 +1,9 @@
 //! Figures of one topology.
 
+mod flight;
+
+pub(super) use flight::write as write_flight;
+
 use crate::Failure;
 use crate::cli::CircuitArguments;
 use crate::commands::report::save_figure;
@@ -37,8 +41,8 @@ fn bandwidth(plan: &Plan, costs: &str, crossovers: &[(HandshakeType, Crossover)]
     let of = |handshake: &HandshakeType, found: &Crossover| {
         let points = found.messages.iter().map(|&(rate, more)| Some((rate as f64 / 1e6, more * 1e3)));
         let level = found.messages.iter().map(|&(rate, _)| Some((rate as f64 / 1e6, found.computation * 1e3)));
-        let marks = found.rate().map(|rate| (rate / 1e6, found.computation * 1e3, String::new()));
-        let name = match found.rate() {
+        let marks = found.crossing().rate().map(|rate| (rate / 1e6, found.computation * 1e3, String::new()));
+        let name = match found.crossing().rate() {
             Some(rate) => format!("{handshake} (ring: {:.0} Mbit/s)", rate / 1e6),
             None => handshake.to_string(),
         };

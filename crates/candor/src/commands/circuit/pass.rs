@@ -1,9 +1,9 @@
 //! `candor circuit --pass`: circuits one after another while satellites pass.
 
-use super::ms;
+use super::{figures, ms};
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
-use crate::output::{columns, print};
+use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
 use candor_links::orbit::HandOver;
 use candor_links::simulator::{Outcome, Plan, Start};
@@ -17,13 +17,14 @@ use std::time::Duration;
 const MOST_TOLD: usize = 10;
 
 /// The circuits of a handshake, each with its beginning; `None` where there was no link to begin over.
-type Series = Vec<(Duration, Option<Outcome>)>;
+pub(super) type Circuits = Vec<(Duration, Option<Outcome>)>;
 
 pub(super) fn execute(
     arguments: &CircuitArguments,
     plan: &Plan,
     handshakes: &[HandshakeType],
     costs: &str,
+    talk: Talk,
 ) -> Result<(), Failure> {
     let name = &plan.topology.name;
     let flight = plan.topology.flight().ok_or_else(|| {
@@ -39,9 +40,10 @@ pub(super) fn execute(
     }
     let carrier = arguments.carrier * 1e9;
     match arguments.format {
-        ListFormat::Json => print(&format!("{:#}\n", json(&plan, flight, carrier, costs, &all))),
-        ListFormat::Text => print(&text(&plan, flight, carrier, costs, &all, arguments.every)),
+        ListFormat::Json => print(&format!("{:#}\n", json(&plan, flight, carrier, costs, &all)))?,
+        ListFormat::Text => print(&text(&plan, flight, carrier, costs, &all, arguments.every))?,
     }
+    figures::write_flight(arguments, &plan, flight, costs, &all, talk)
 }
 
 fn text(
@@ -49,7 +51,7 @@ fn text(
     flight: &Flight,
     carrier: f64,
     costs: &str,
-    all: &[(HandshakeType, Series)],
+    all: &[(HandshakeType, Circuits)],
     every: u32,
 ) -> String {
     let wide = columns();
@@ -129,7 +131,7 @@ fn hand_overs(flight: &Flight, wide: Option<usize>) -> String {
 }
 
 /// A line about each circuit that was begun and not built.
-fn failures(flight: &Flight, all: &[(HandshakeType, Series)]) -> Vec<String> {
+fn failures(flight: &Flight, all: &[(HandshakeType, Circuits)]) -> Vec<String> {
     let circuits =
         all.iter().flat_map(|(handshake, series)| series.iter().map(move |(at, outcome)| (handshake, at, outcome)));
     let lines = circuits.filter_map(|(handshake, at, outcome)| {
@@ -145,7 +147,7 @@ fn failures(flight: &Flight, all: &[(HandshakeType, Series)]) -> Vec<String> {
     lines.collect()
 }
 
-fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &str, all: &[(HandshakeType, Series)]) -> Value {
+fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &str, all: &[(HandshakeType, Circuits)]) -> Value {
     let ns = |time: Option<Duration>| time.map(|time| time.as_nanos() as u64);
     let times = all.first().map_or(&[][..], |(_, series)| series);
     let points: Vec<Value> = times

@@ -10,6 +10,7 @@ mod network;
 mod process;
 
 use super::CircuitArguments;
+use super::costs::Found;
 use crate::Failure;
 use crate::output::Talk;
 use candor_links::simulator::Plan;
@@ -21,7 +22,7 @@ pub(super) fn execute(
     arguments: &CircuitArguments,
     plan: &Plan,
     handshakes: &[HandshakeType],
-    costs: &str,
+    costs: &Found,
     talk: Talk,
 ) -> Result<(), Failure> {
     match arguments.both {
@@ -32,6 +33,6 @@ pub(super) fn execute(
 
 /// Other systems have no network namespaces.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn execute(_: &CircuitArguments, _: &Plan, _: &[HandshakeType], _: &str, _: Talk) -> Result<(), Failure> {
+pub(super) fn execute(_: &CircuitArguments, _: &Plan, _: &[HandshakeType], _: &Found, _: Talk) -> Result<(), Failure> {
     Err(Failure::Error("--tun and --both need network namespaces and TUN devices, which only Linux has".to_owned()))
 }

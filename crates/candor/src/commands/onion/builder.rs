@@ -200,6 +200,14 @@ mod tests {
         (target, relays, Client::new(ClientOptions::default()).unwrap(), request)
     }
 
+    #[test]
+    fn the_simulated_client_waits_as_long_as_this_one() {
+        let (client, relay) = (ClientOptions::default(), candor_network::RelayLimits::default());
+        assert_eq!([client.link, relay.link], [candor_links::simulator::setup::LIMIT; 2]);
+        // Hops: the simulator's circuits have the bounds of every circuit of `onion`.
+        assert_eq!(client.limits, candor_network::Limits::default());
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn every_circuit_has_links_of_its_own_and_all_its_times() {
         let (_target, relays, client, request) = scene(true).await;

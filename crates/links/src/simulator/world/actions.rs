@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    fn fail(&mut self, circuit: u32, failure: Failure) {
+    pub(super) fn fail(&mut self, circuit: u32, failure: Failure) {
         let Circuit { outcome, done, .. } = &mut self.circuits[circuit as usize];
         (outcome.failure, outcome.failed_at) = (Some(failure), Some(self.now));
         *done = true;

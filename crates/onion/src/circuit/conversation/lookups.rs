@@ -24,8 +24,7 @@ impl Conversation {
         send: Send<'_>,
     ) -> Result<(), Error> {
         self.streams.remove(&id.0).filter(|stream| stream.is_lookup).ok_or(Error::NoStream(id.0))?;
-        self.message(RelayCommand::RESOLVED, id.0, &answer.encode(), send);
-        Ok(())
+        self.message(RelayCommand::RESOLVED, id.0, &answer.encode(), send)
     }
 
     pub(super) fn on_resolve(&mut self, id: StreamId, body: &[u8], send: Send<'_>) -> Result<News, Error> {
@@ -43,7 +42,7 @@ impl Conversation {
             }
             Err(_) => false,
         };
-        self.message(RelayCommand::RESOLVED, id.0, &Resolved::Failed { transient }.encode(), send);
+        self.message(RelayCommand::RESOLVED, id.0, &Resolved::Failed { transient }.encode(), send)?;
         Ok(News::None)
     }
 

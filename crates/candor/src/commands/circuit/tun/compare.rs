@@ -4,6 +4,7 @@ use super::measured::{circuit_json, measure, ns, packets, packets_json};
 use super::network::Measured;
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
+use crate::commands::circuit::costs::Found;
 use crate::commands::circuit::{self, ms};
 use crate::output::{Talk, columns, print};
 use candor_lab::stats::{Interval, clopper_pearson, median, sign_interval};
@@ -89,7 +90,7 @@ pub(super) fn execute(
     arguments: &CircuitArguments,
     plan: &Plan,
     handshakes: &[HandshakeType],
-    costs: &str,
+    costs: &Found,
     talk: Talk,
 ) -> Result<(), Failure> {
     let mut reports = Vec::new();
@@ -133,7 +134,7 @@ fn times(outcomes: &[Outcome]) -> Vec<f64> {
 }
 
 impl Report {
-    fn text(&self, costs: &str) -> Result<String, Failure> {
+    fn text(&self, costs: &Found) -> Result<String, Failure> {
         let (wide, plan) = (columns(), &self.plan);
         let set = plan.set.as_ref().map(|set| format!(", set {set}")).unwrap_or_default();
         let start = if plan.start == Start::Cold { "links are made" } else { "links are there" };
@@ -141,12 +142,16 @@ impl Report {
         let mut text = format!("{}{set}: {}\n", plan.topology.name, plan.topology.title);
         let heading = format!(
             "SIMULATED in virtual time and MEASURED over TUN devices: {start}, {loss}, seed {}. Medians of the time to circuit in ms. Delays alone: {}. \
-             Simulated computation: {costs}. {}",
+             Simulated computation: {}. {}",
             plan.seed,
             ms(Some(plan.delays_alone()?)),
+            costs.says,
             packets(&self.counts)
         );
         text += &paragraph("", &heading, wide);
+        if let Some(warning) = &costs.elsewhere {
+            text += &paragraph("", warning, wide);
+        }
         text.push('\n');
         let mut table = Table::new(&[&[Align::Left][..], &[Align::Right; 7], &[Align::Left]].concat());
         let heads =
@@ -207,7 +212,7 @@ impl Report {
         }
     }
 
-    fn json(&self, costs: &str) -> Result<Value, Failure> {
+    fn json(&self, costs: &Found) -> Result<Value, Failure> {
         let rows: Vec<Value> = self
             .rows
             .iter()
@@ -231,7 +236,7 @@ impl Report {
             .collect();
         Ok(json!({
             "topology": self.plan.topology.name, "set": self.plan.set, "cold": self.plan.start == Start::Cold, "losses": self.loses,
-            "seed": self.plan.seed, "costs": costs, "delays_alone_ns": ns(Some(self.plan.delays_alone()?)),
+            "seed": self.plan.seed, "costs": costs.says, "warning": costs.elsewhere, "delays_alone_ns": ns(Some(self.plan.delays_alone()?)),
             "packets": packets_json(&self.counts), "rows": rows,
         }))
     }

@@ -8,6 +8,7 @@ use candor_testbed::Testbed;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
@@ -30,8 +31,9 @@ impl Process {
         arguments: &[&str],
         talk: Talk,
     ) -> Result<Self, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // By this name rather than its own: without root's privileges it may not find the way to a file in somebody's home.
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("candor").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         parent::leads(&mut command);
         let mut child = testbed.spawn(role, command)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());

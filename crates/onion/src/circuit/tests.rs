@@ -1,0 +1,72 @@
+//! A circuit of one hop on a system without randomness.
+
+use super::padding::without_randomness;
+use super::{
+    Cause, ClientAction, ClientCircuit, Failure, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, StreamId,
+};
+use crate::Error;
+use crate::cell::{DestroyReason, Message};
+use crate::handshake::{Handshake, NtorV3Default};
+use crate::relay::message::{Begin, Connected};
+use std::time::Instant;
+
+fn circuit() -> (ClientCircuit, RelayCircuit) {
+    let now = Instant::now();
+    let handshake = NtorV3Default::default();
+    let secret = handshake.generate_relay([1; 32]).unwrap();
+    let mut client = ClientCircuit::new(Limits::default(), true);
+    client.create(&handshake, handshake.public(&secret), HopOptions::default(), now).unwrap();
+    let keys = OnionKeys::default().with(handshake, vec![secret]).unwrap();
+    let Some(ClientAction::Send(Message::Create2(create))) = client.poll() else { panic!("expected CREATE2") };
+    let (mut relay, job) = RelayCircuit::create(create, Limits::default());
+    relay.answer(job.run(&keys));
+    let Some(RelayAction::ToClient(created)) = relay.poll() else { panic!("expected CREATED2") };
+    client.receive(created, now);
+    assert_eq!(client.poll(), Some(ClientAction::Extended { hop: 1 }));
+    (client, relay)
+}
+
+/// A circuit with a stream that the relay has been asked for.
+fn asked() -> (ClientCircuit, RelayCircuit, StreamId) {
+    let (mut client, mut relay) = circuit();
+    client.begin(&Begin::new("target.test", 80).unwrap()).unwrap();
+    let Some(ClientAction::Send(begin)) = client.poll() else { panic!("expected BEGIN") };
+    relay.receive_from_client(begin, Instant::now());
+    let Some(RelayAction::Begin { stream, .. }) = relay.poll() else { panic!("expected a stream to open") };
+    (client, relay, stream)
+}
+
+#[test]
+fn a_client_that_can_not_pad_a_cell_closes_its_circuit_and_says_why() {
+    let (mut client, _) = circuit();
+    let target = Begin::new("target.test", 80).unwrap();
+    assert_eq!(without_randomness(|| client.begin(&target)), Err(Error::Randomness));
+    assert!(client.is_closed());
+    let failure = Failure { hop: None, cause: Cause::Randomness };
+    assert_eq!(client.poll(), Some(ClientAction::Send(Message::Destroy(DestroyReason::INTERNAL))));
+    assert_eq!((client.poll(), client.poll()), (Some(ClientAction::Closed(failure)), None));
+    assert_eq!(failure.to_string(), "circuit: closed here: no randomness from the operating system to pad a cell with");
+    // Its twin has some.
+    assert!(circuit().0.begin(&target).is_ok());
+}
+
+#[test]
+fn a_relay_that_can_not_pad_an_answer_closes_the_circuit_whoever_calls() {
+    let ends = [RelayAction::ToClient(Message::Destroy(DestroyReason::INTERNAL)), RelayAction::Closed];
+    let actions = |relay: &mut RelayCircuit| std::iter::from_fn(|| relay.poll()).collect::<Vec<_>>();
+    let (_, mut relay, stream) = asked();
+    assert_eq!(without_randomness(|| relay.connected(stream, Connected { address: None })), Err(Error::Randomness));
+    assert_eq!(actions(&mut relay), ends);
+    // A question that the relay answers by itself.
+    let (mut client, mut relay) = circuit();
+    client.probe(1).unwrap();
+    let Some(ClientAction::Send(question)) = client.poll() else { panic!("expected BEGIN_DIR") };
+    without_randomness(|| relay.receive_from_client(question, Instant::now()));
+    assert_eq!(actions(&mut relay), ends);
+    // Its twin has some.
+    let (mut client, mut relay, stream) = asked();
+    relay.connected(stream, Connected { address: None }).unwrap();
+    let Some(RelayAction::ToClient(connected)) = relay.poll() else { panic!("expected CONNECTED") };
+    client.receive(connected, Instant::now());
+    assert!(matches!(client.poll(), Some(ClientAction::Connected { .. })));
+}
