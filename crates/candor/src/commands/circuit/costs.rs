@@ -34,7 +34,8 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
     if let Some(path) = asked {
         let run = Run::open(path)?;
         return from(&run, handshakes).ok_or_else(|| {
-            let why = "has none of these handshakes with its phases; measure them by `candor run handshake`";
+            let why =
+                "has none of these handshakes with its phases; measure them by `candor run handshake circuit/loopback`";
             Failure::Error(format!("{}: the run {why}", path.display()))
         });
     }
@@ -56,7 +57,9 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
             return Ok(best);
         }
     }
-    let says = format!("none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake`");
+    let says = format!(
+        "none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake circuit/loopback`"
+    );
     Ok(Found { costs: Costs::none(), says, elsewhere: None, known: 0 })
 }
 
