@@ -33,6 +33,7 @@ impl Awake {
                 let idle = become_idle();
                 let spins = idle.is_ok();
                 let _ = tells.send(idle);
+                drop(tells);
                 while spins && !ends.load(Relaxed) {
                     spin_loop();
                 }
