@@ -2,14 +2,16 @@
 
 use super::{arms, length, less, more, order_and_prime, rng};
 use candor_primitives::ec::{P256, P384, Secp256k1, Signature};
+use candor_primitives::hash::{Sha256, Sha384};
 use proptest::prelude::*;
 
 /// What must hold for a secret key, a peer's and a message, on each arm and for the oracle.
 macro_rules! oracle {
-    ($module:ident, $curve:ident, $theirs:ident) => {
+    ($module:ident, $curve:ident, $theirs:ident, $hash:ty) => {
         mod $module {
             use super::*;
             use $theirs::ecdsa;
+            use $theirs::ecdsa::signature::hazmat::PrehashSigner;
             use $theirs::ecdsa::signature::{Signer, Verifier};
 
             fn agree(secret: &[u8], peer: &[u8], message: &[u8]) {
@@ -45,6 +47,24 @@ macro_rules! oracle {
                 for small in (1..=33).chain([63, 64, 65, 127, 128, 129]) {
                     agree(&more(&zero, small), &less(&n, small), b"message");
                     agree(&less(&n, small), &more(&zero, small), b"");
+                }
+            }
+
+            /// Messages' digests of that size are not to be found; digests are.
+            #[test]
+            fn digests_at_the_order_and_above_are_signed_as_theirs_are() {
+                let [n, _] = order_and_prime::<$curve>();
+                let secret = more(&vec![0; length::<$curve>()], 77);
+                let theirs = ecdsa::SigningKey::from_slice(&secret).unwrap();
+                let ends = [vec![0; n.len()], vec![0xff; n.len()]];
+                for digest in [less(&n, 1), n.clone(), more(&n, 1), more(&n, 200)].into_iter().chain(ends) {
+                    let signed: ecdsa::Signature = theirs.sign_prehash(&digest).unwrap();
+                    for ec in arms::<$curve>() {
+                        let ours = ec.secret_from_slice(&secret).unwrap();
+                        let signature = ours.sign_digest_deterministic::<$hash>(&digest).unwrap();
+                        assert_eq!(signature.to_bytes().as_slice(), &*signed.to_bytes());
+                        assert_eq!(ours.public_key().verify_digest(&digest, &signature), Ok(()));
+                    }
                 }
             }
 
@@ -90,6 +110,6 @@ macro_rules! oracle {
     };
 }
 
-oracle!(p256_, P256, p256);
-oracle!(p384_, P384, p384);
-oracle!(secp256k1_, Secp256k1, k256);
+oracle!(p256_, P256, p256, Sha256);
+oracle!(p384_, P384, p384, Sha384);
+oracle!(secp256k1_, Secp256k1, k256, Sha256);
