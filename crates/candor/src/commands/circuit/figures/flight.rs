@@ -98,6 +98,13 @@ fn satellites(flight: &Flight) -> Vec<(f64, f64, String)> {
 /// The points below the serving satellites, with user and gateway.
 fn ground_track(name: &str, flight: &Flight, ends: [Terminal; 2]) -> Option<Figure> {
     let mut series: Vec<Series> = flight.tracks.iter().map(|track| line(flight, track)).collect();
+    // There are more satellites than colours.
+    if series.len() > 1 {
+        for (number, track) in (1..).zip(&mut series) {
+            track.name = format!("{number} {}", track.name);
+            track.marks.iter_mut().for_each(|(.., word)| *word = number.to_string());
+        }
+    }
     let [user, gateway] = ends.map(|end| place(&State { position: end.site.position(), velocity: [0.0; 3] }.ground()));
     let close = (user.0 - gateway.0).abs() + (user.1 - gateway.1).abs() < CLOSE;
     let words = if close { ["user, gateway", ""] } else { ["user", "gateway"] };
@@ -184,8 +191,9 @@ mod tests {
         assert!(shell.contains(">user<") && shell.contains(">gateway<"));
         let plan = plan("leo-shell");
         let flight = plan.topology.flight().unwrap();
-        for track in &flight.tracks {
-            assert!(shell.contains(&format!(">{}<", flight.name(track.satellite))));
+        for (number, track) in (1..).zip(&flight.tracks) {
+            assert!(shell.contains(&format!(">{number} {}<", flight.name(track.satellite))));
+            assert!(shell.contains(&format!(">{number}<")), "at the line's beginning");
         }
     }
 
