@@ -129,8 +129,8 @@ impl Provenance {
     /// What the timed call does besides its work: as declared, or in run files from before 2026-11-26, which declare nothing, by the words of the sentence.
     #[must_use]
     pub fn habits(&self) -> BTreeSet<Habit> {
-        let by_words = || Habit::ALL.into_iter().filter(|habit| habit.is_told_in(&self.timed)).collect();
-        self.habits.clone().unwrap_or_else(by_words)
+        let told = Habit::ALL.into_iter().filter(|habit| habit.is_told_in(&self.timed));
+        self.habits.clone().unwrap_or_else(|| told.collect())
     }
 }
 
