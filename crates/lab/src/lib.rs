@@ -4,7 +4,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`Subject`], [`Task`] | what is measured; [`Quantity`]: what is counted |
+//! | [`Subject`], [`Task`] | what is measured; [`Quantity`]: what is counted; [`Habit`]: what is done besides the work |
 //! | [`plan`] | how many processes, rounds and iterations, fixed before the first sample |
 //! | [`session`] | a run: probe, plan, measure, seal |
 //! | [`worker`] | the work of one fresh process: build subjects, check answers, time rounds |
@@ -21,6 +21,7 @@
 
 mod clock;
 mod error;
+mod habit;
 mod newest;
 mod order;
 mod quantity;
@@ -47,6 +48,7 @@ pub mod worker;
 
 pub use clock::quantum;
 pub use error::LabError;
+pub use habit::Habit;
 pub use order::{Orders, Random};
 pub use quantity::Quantity;
 pub use subject::{

@@ -3,9 +3,10 @@
 //! A [`Task`] is one exact piece of work. Each of its [`Entry`]s makes a [`Subject`]: one implementation at one tier. All
 //! subjects answer first; those whose answers don't agree are removed; only then does the lab read a clock.
 
-use crate::Quantity;
 use crate::stats::clopper_pearson;
+use crate::{Habit, Quantity, habit};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// One implementation of one task.
@@ -278,6 +279,10 @@ pub struct Provenance {
     pub threads: Option<u32>,
     /// What the timed call includes and what it leaves out, in one sentence.
     pub timed: String,
+    /// What the timed call does besides its work. `None` in run files from before 2026-11-26, which tell it in `timed` alone; see
+    /// [`habits`](Self::habits()).
+    #[serde(deserialize_with = "habit::read", skip_serializing_if = "Option::is_none")]
+    pub habits: Option<BTreeSet<Habit>>,
     /// Set if the operation differs from the baseline's: says how. The lint `different-operation` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub different_operation: Option<String>,
@@ -290,36 +295,11 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// What every subject can say. `timed` is a sentence about what the timed call includes and leaves out.
+    /// What every subject can say. `timed` is a sentence about what the timed call includes and leaves out; what it does besides its work is
+    /// declared [`with`](Self::with) habits.
     pub fn of(library: &str, version: &str, timed: &str) -> Self {
-        Self { library: library.into(), version: version.into(), timed: timed.into(), ..Self::default() }
-    }
-}
-
-/// What a timed call does besides its work, and what that is called in [`Provenance::timed`]. Two rows that differ in one of these do the same work under
-/// unlike conditions; the lint `unlike-conditions` says so.
-const HABITS: [(&str, &[&str]); 7] = [
-    ("draws randomness by a system call", &["system call"]),
-    ("draws randomness from a store that a system call fills for several", &["that the system fills for"]),
-    ("hashes what others are given hashed", &["so it hashes"]),
-    (
-        "reads or checks a key",
-        &[
-            "since it has no parsed form",
-            "copies the peer's point and checks it",
-            "of the peer made, checked and freed",
-        ],
-    ),
-    ("allocates its memory", &["the call allocates", "allocates in each call"]),
-    ("works one after another", &["one after another"]),
-    ("wipes nothing", &["nothing is wiped", "nothing wiped"]),
-];
-
-impl Provenance {
-    /// What the timed call does besides its work, by its own words.
-    pub fn habits(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let has = |words: &[&str]| words.iter().any(|word| self.timed.contains(word));
-        HABITS.into_iter().filter(move |(_, words)| has(words)).map(|(habit, _)| habit)
+        let habits = Some(BTreeSet::new());
+        Self { library: library.into(), version: version.into(), timed: timed.into(), habits, ..Self::default() }
     }
 }
 

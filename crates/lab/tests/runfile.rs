@@ -1,14 +1,14 @@
 //! Run files that were cut, edited, forged or made by a later version.
 
-use candor_lab::Provenance;
 use candor_lab::machine::Machine;
 use candor_lab::plan::TaskPlan;
 use candor_lab::runfile::*;
 use candor_lab::schedule::{Draws, Due, Schedule, Tried, turns};
+use candor_lab::{Habit, Provenance};
 use candor_test_support::runs::reseal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -186,6 +186,12 @@ const FORGERIES: &[(Forgery, usize, &str)] = &[
     (|lines| lines[FIRST]["outcomes"] = json!({"peer": {"attempts": 1, "successes": 2}}), 5, "succeeded more often"),
     (|lines| lines.insert(END, trial()), 7, "a trial in a run of tasks"),
     (|lines| lines.insert(TASK, trial()), 3, "a task in a self-test"),
+    (|lines| declare(lines, json!(["hums"])), 4, "habit \"hums\" is not known to this version"),
+    (|lines| declare(lines, json!(["Allocates"])), 4, "habit \"Allocates\" is not known"),
+    (|lines| declare(lines, json!(["allocates", "batches", "allocates"])), 4, "habit \"allocates\" is declared twice"),
+    (|lines| declare(lines, json!([1])), 4, "expected a string"),
+    (|lines| declare(lines, json!("allocates")), 4, "expected a sequence"),
+    (|lines| declare(lines, json!(null)), 4, "expected a sequence"),
     // Of seeds and orders.
     (|lines| lines[MANIFEST]["seed"] = json!(8), 5, "by the run's seed"),
     (|lines| lines[FIRST]["seed"] = json!(1), 5, "by the run's seed"),
@@ -249,6 +255,11 @@ const FORGED_TRIALS: &[(Forgery, usize, &str)] = &[
 fn failed(lines: &mut [Value], rounds: Value, failures: u64) {
     lines[FIRST]["failed"] = json!({"peer": rounds});
     lines[FIRST]["outcomes"] = json!({"peer": {"attempts": failures + 1, "successes": 1}});
+}
+
+/// Declares what the peer does besides its work.
+fn declare(lines: &mut [Value], habits: Value) {
+    lines[PEER]["provenance"]["habits"] = habits;
 }
 
 /// Phases have shapes of their own.
@@ -325,6 +336,16 @@ fn a_forger_who_seals_again_is_stopped_by_each_line() {
         let flaw = flaw(&forged(forgery));
         assert!(flaw.line == 5 && flaw.why.contains("phases of the block"), "{flaw:?}");
     }
+}
+
+#[test]
+fn habits_are_read_as_declared_and_runs_from_before_have_none() {
+    let habits = |forgery: Forgery| Run::parse("whole", &forged(forgery)).unwrap().subjects.remove(1).provenance.habits;
+    assert_eq!(habits(|_| {}), None);
+    assert_eq!(habits(|lines| declare(lines, json!([]))), Some(BTreeSet::new()));
+    let both = BTreeSet::from([Habit::Allocates, Habit::Batches]);
+    assert_eq!(habits(|lines| declare(lines, json!(["batches", "allocates"]))), Some(both));
+    assert_eq!(habits(|lines| declare(lines, json!(Habit::ALL))), Some(Habit::ALL.into()));
 }
 
 /// A process that died has a line, a run that was stopped ends early, and work may fail: none is a forgery.

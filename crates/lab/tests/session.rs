@@ -9,7 +9,7 @@ use candor_lab::runfile::Run;
 use candor_lab::session::{self, InProcess, Progress, Settings, Spawn, WorkerDeath, Workers};
 use candor_lab::verdict::Verdict;
 use candor_lab::worker::{Reply, Request};
-use candor_lab::{Entry, LabError, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use candor_lab::{Entry, Habit, LabError, Mismatch, Provenance, Refusal, Subject, Task, Witness};
 use quick::{measure, settings};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -82,10 +82,10 @@ fn every_form_shows_every_subject() {
     }
 }
 
-/// A mixer with other words about its timed call.
-struct Worded(Mixer, &'static str);
+/// A mixer that does something besides mixing.
+struct Habitual(Mixer, Habit);
 
-impl Subject for Worded {
+impl Subject for Habitual {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.0.prepare(seed)
     }
@@ -96,17 +96,17 @@ impl Subject for Worded {
         self.0.run(iterations);
     }
     fn provenance(&self) -> Provenance {
-        Provenance::of("mixer", "1", self.1)
+        Provenance::of("mixer", "1", "mixes").with([self.1])
     }
 }
 
 #[test]
 fn what_is_done_besides_the_work_is_told_where_the_baseline_does_otherwise() {
     let dir = tempfile::tempdir().unwrap();
-    let worded =
-        |name: &str, words| Entry::new(name, move || Ok(Worded(Mixer { steps: 2000, wrong: false, seed: 0 }, words)));
-    let (draws, wipes) = ("mixes; randomness by a system call", "mixes; nothing is wiped");
-    let tasks = task(vec![worded("ours", draws), worded("alike", draws), worded("other", wipes)]);
+    let mixer =
+        |name: &str, habit| Entry::new(name, move || Ok(Habitual(Mixer { steps: 2000, wrong: false, seed: 0 }, habit)));
+    let (draws, wipes) = (Habit::DrawsBySystemCall, Habit::WipesNothing);
+    let tasks = task(vec![mixer("ours", draws), mixer("alike", draws), mixer("other", wipes)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
     let told: Vec<_> = report.lints.iter().filter(|lint| lint.name == "unlike-conditions").collect();
     let [told] = &told[..] else { panic!("one row is unlike: {told:?}") };

@@ -6,7 +6,7 @@ use crate::contract::ksf::{self, Argon2id, Store, Tag};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use argon2::{Algorithm, Argon2, Block, Version};
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use candor_primitives::ksf::Params;
 
 const PACKAGE: &str = "argon2";
@@ -59,11 +59,13 @@ impl Argon2id for RustCrypto {
     }
 
     fn provenance(&self) -> Provenance {
-        let how = match self.memory.is_empty() {
-            true => "hash_password_into; nothing is wiped",
-            false => "hash_password_into_with_memory; nothing is wiped",
+        let store = self.store();
+        let call = match store {
+            Store::Allocated => "hash_password_into",
+            Store::Kept => "hash_password_into_with_memory",
         };
-        let mut provenance = linked::provenance(PACKAGE, format!("{} {} ({how})", ksf::TIMED, self.store().timed()));
+        let told = linked::provenance(PACKAGE, format!("{} {} ({call})", ksf::TIMED, store.timed()));
+        let mut provenance = told.with(store.habit()).telling([(Habit::WipesNothing, "nothing is wiped")]);
         provenance.arm = Some("avx2 where the CPU has it, by the crate's own rule".into());
         provenance
     }

@@ -55,7 +55,7 @@ impl Argon2id for ArgonRust {
     fn provenance(&self) -> Provenance {
         let store = if self.pooled.is_some() { Store::Kept } else { Store::Allocated };
         let timed = format!("{} {} (Hasher::hash_into)", ksf::TIMED, store.timed());
-        let mut provenance = linked::provenance(PACKAGE, timed);
+        let mut provenance = linked::provenance(PACKAGE, timed).with(store.habit());
         provenance.arm = Some(format!("{:?}, as it tells", argon2_rust::detected_backend()).to_lowercase());
         provenance
     }

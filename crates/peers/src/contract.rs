@@ -3,6 +3,11 @@
 //! Nothing here knows a library that is measured. What checks witnesses is a *reference*: RustCrypto's and dalek's crates under schedules
 //! written here from the specifications. It shares no code with candor's products and is never timed.
 
+use candor_lab::Habit;
+
+/// What a library tells that asks the system for randomness in each call.
+pub const BY_SYSTEM_CALL: (Habit, &str) = (Habit::DrawsBySystemCall, "randomness by a system call");
+
 /// Writes `Algorithm`, an enum, from a table: a line an algorithm. Each has a name in tasks, the name and the place in its standard, and two
 /// properties of its family.
 macro_rules! algorithms {

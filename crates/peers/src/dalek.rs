@@ -2,11 +2,12 @@
 
 #![cfg(feature = "peer-dalek")]
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::opaque::parts::{self, Ristretto};
 use crate::contract::x25519::{self, Failed, Op, X25519};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use x25519_dalek::{PublicKey, SharedSecret, StaticSecret};
@@ -72,10 +73,11 @@ impl X25519 for Dalek {
 
     fn provenance(&self, op: Op) -> Provenance {
         let timed = match op {
-            Op::Keygen => format!("{}, by a system call", op.timed()),
+            Op::Keygen => op.timed().to_owned(),
             Op::Ecdh => format!("{}; was_contributory included", op.timed()),
         };
-        let mut provenance = linked::provenance(PACKAGE, timed);
+        let draws = (op == Op::Keygen).then_some(BY_SYSTEM_CALL);
+        let mut provenance = linked::provenance(PACKAGE, timed).telling(draws);
         let (version, checksum) = linked::package(BELOW);
         let below = linked::package_id(BELOW, version, checksum);
         provenance.commit = provenance.commit.map(|id| format!("{id}, {below}"));
@@ -123,10 +125,9 @@ impl Ristretto for Group {
         Ok(products.map(|product| product.compress().to_bytes()))
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        linked::provenance(
-            BELOW,
-            format!("{timed}; each product encoded on its own, nothing wiped, the identity not refused"),
-        )
+    fn provenance(&self, op: parts::Op) -> Provenance {
+        let timed = format!("{}; each product encoded on its own, the identity not refused", op.timed());
+        let draws = (op == parts::Op::KeyPair).then_some(BY_SYSTEM_CALL);
+        linked::provenance(BELOW, timed).telling(draws).telling([(Habit::WipesNothing, "nothing is wiped")])
     }
 }

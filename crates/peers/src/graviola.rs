@@ -13,11 +13,10 @@ mod hash;
 use aead::aead;
 use hash::{hash, hkdf, hmac};
 
-use crate::contract;
-use crate::contract::{ml_kem, x25519};
+use crate::contract::{self, BY_SYSTEM_CALL, ml_kem, x25519};
 use crate::linked;
 use crate::list::{Offers, Peer, PeerState, linked_peer};
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use graviola::key_agreement::mlkem768::{Ciphertext, DecapKey, EncapKey, SharedSecret};
 use graviola::key_agreement::x25519::{PublicKey, StaticPrivateKey};
 
@@ -171,14 +170,16 @@ impl ml_kem::MlKem for Graviola {
     fn provenance(&self, op: ml_kem::Op) -> Provenance {
         use ml_kem::Op;
         let how = match op {
-            Op::Keygen => "randomness by a system call",
-            Op::Encaps => "randomness by a system call; copies the key (1 kB), which encaps uses up",
+            Op::Keygen => "",
+            Op::Encaps => "; copies the key (1 kB), which encaps uses up",
             Op::Decaps => {
-                "by the undocumented decaps_internal, which leaves the key in place and, unlike decaps, does not clear \
+                "; by the undocumented decaps_internal, which leaves the key in place and, unlike decaps, does not clear \
                  vector registers; copies the ciphertext into the library's type"
             }
-            Op::Exchange => "randomness by system calls; decapsulates by the undocumented decaps_internal",
+            Op::Exchange => "; decapsulates by the undocumented decaps_internal",
         };
+        let keeps = (Habit::KeepsTables, "the expanded matrix is kept with the parsed key");
+        let habit = if op == Op::Decaps { keeps } else { BY_SYSTEM_CALL };
         #[cfg(target_arch = "x86_64")]
         let arm = match std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512bw")
@@ -190,7 +191,7 @@ impl ml_kem::MlKem for Graviola {
         };
         #[cfg(not(target_arch = "x86_64"))]
         let arm = "neon";
-        let mut provenance = provenance(&format!("{}; {how}", op.timed()), arm);
+        let mut provenance = provenance(&format!("{}{how}", op.timed()), arm).telling([habit]);
         if op == Op::Decaps {
             provenance.different_operation = Some(
                 "the parsed key already holds the expanded matrix, which libraries that keep bytes compute in the timed \
@@ -223,11 +224,8 @@ impl x25519::X25519 for Graviola {
     }
 
     fn provenance(&self, op: x25519::Op) -> Provenance {
-        let timed = match op {
-            x25519::Op::Keygen => format!("{}, by a system call", op.timed()),
-            x25519::Op::Ecdh => op.timed().to_owned(),
-        };
-        provenance(&timed, if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" })
+        let arm = if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" };
+        provenance(op.timed(), arm).telling((op == x25519::Op::Keygen).then_some(BY_SYSTEM_CALL))
     }
 }
 

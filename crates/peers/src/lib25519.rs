@@ -5,12 +5,13 @@
 #![cfg(feature = "peer-lib25519")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::x25519::{self, Failed, Op, X25519};
 use crate::list::{Offers, Peer};
 use crate::shared_object::built::Built;
 use crate::shared_object::given::{Randomness, randomness};
 use crate::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use libloading::Library;
 use std::ffi::{CStr, c_char};
 use std::sync::LazyLock;
@@ -104,10 +105,14 @@ impl X25519 for Lib25519 {
 
     fn provenance(&self, op: Op) -> Provenance {
         let timed = match op {
-            Op::Keygen => format!("{}, by a system call; through a stand-in for librandombytes", op.timed()),
-            Op::Ecdh => format!("{}; a test for zero included; keys are not wiped", op.timed()),
+            Op::Keygen => format!("{}, through a stand-in for librandombytes", op.timed()),
+            Op::Ecdh => format!("{}; a test for zero included", op.timed()),
         };
-        let mut provenance = self.0.provenance(&timed);
+        let habit = match op {
+            Op::Keygen => BY_SYSTEM_CALL,
+            Op::Ecdh => (Habit::WipesNothing, "nothing is wiped"),
+        };
+        let mut provenance = self.0.provenance(&timed).telling([habit]);
         // SAFETY: it returns a constant string.
         let implementation = unsafe { CStr::from_ptr((self.0.functions.implementation)()) };
         provenance.arm = Some(format!("{}, chosen by the library at run time", implementation.to_string_lossy()));

@@ -95,11 +95,11 @@ level!(Libcrux1024, mlkem1024, MlKem1024PrivateKey, MlKem1024PublicKey, MlKem102
 
 fn provenance(op: Op) -> Provenance {
     let timed = match op {
-        Op::Keygen | Op::Encaps => format!("{}, by a system call", op.timed()),
+        Op::Keygen | Op::Encaps => op.timed().to_owned(),
         Op::Decaps => format!("{}; copies the ciphertext into the library's type", op.timed()),
-        Op::Exchange => format!("{}; the public key is validated when parsed; randomness by system calls", op.timed()),
+        Op::Exchange => format!("{}; the public key is validated when parsed", op.timed()),
     };
-    let mut provenance = linked::provenance(PACKAGE, timed);
+    let mut provenance = linked::provenance(PACKAGE, timed).telling(op.by_system_call());
     provenance.arm = Some(arm().into());
     provenance
 }

@@ -12,6 +12,7 @@
 mod ml_kem;
 mod shake;
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::ml_kem::{Level, Op};
 use crate::contract::ntor::{self, Kind};
@@ -137,11 +138,12 @@ fn entry<const N: usize>(object: &'static SharedObject<Functions>, hashes: Hashe
         let scheme = InsecureSeed::new(MlKem::<N>::new(&object.functions)?, hash);
         let (openssl, at) = hashes;
         Ok(scheme.by(move |timed| {
-            object.provenance(&format!(
+            let timed = format!(
                 "{timed}, the scheme of pq-ntor-experiment with ML-KEM from liboqs, low-level SHA-256 and one-shot HMAC from {openssl}, \
                  {}",
                 at.display()
-            ))
+            );
+            object.provenance(&timed).telling([BY_SYSTEM_CALL])
         }))
     })
 }

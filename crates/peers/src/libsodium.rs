@@ -6,10 +6,10 @@
 
 mod aead;
 
-use crate::contract;
 use crate::contract::hash::{self, Algorithm, Hash, Shape};
 use crate::contract::ksf::{self, Argon2id, Store, Tag};
 use crate::contract::opaque::parts::{self, Ristretto};
+use crate::contract::{self, BY_SYSTEM_CALL};
 use crate::list::{Offers, Peer};
 use crate::shared_object::built::Built;
 use crate::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
@@ -205,7 +205,7 @@ impl Argon2id for PasswordHash {
 
     fn provenance(&self) -> Provenance {
         let timed = format!("{} {} (crypto_pwhash)", ksf::TIMED, Store::Allocated.timed());
-        self.object.provenance(&timed)
+        self.object.provenance(&timed).with(Store::Allocated.habit())
     }
 }
 
@@ -246,9 +246,10 @@ impl Ristretto for Group {
         if failed == 0 { Ok(shared) } else { Err("crypto_scalarmult_ristretto255 refuses the public key".into()) }
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        let timed = format!("{timed}, crypto_scalarmult_ristretto255, which decodes and encodes in each call");
+    fn provenance(&self, op: parts::Op) -> Provenance {
+        let timed = format!("{}, crypto_scalarmult_ristretto255, which decodes and encodes in each call", op.timed());
+        let told = self.object.provenance(&timed).telling((op == parts::Op::KeyPair).then_some(BY_SYSTEM_CALL));
         let arm = "fixed when it was built: libsodium has one ristretto255, on 51-bit limbs where the compiler has 128-bit integers";
-        Provenance { arm: Some(arm.into()), ..self.object.provenance(&timed) }
+        Provenance { arm: Some(arm.into()), ..told }
     }
 }

@@ -9,7 +9,7 @@ use ::ml_kem::{
     Ciphertext, Decapsulate, DecapsulationKey, Encapsulate, EncapsulationKey, Generate, Key, KeyExport, MlKem512,
     MlKem768, MlKem1024, Seed, SharedKey,
 };
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use std::marker::PhantomData;
 
 const PACKAGE: &str = "ml-kem";
@@ -106,11 +106,13 @@ macro_rules! level {
 level!(MlKem512, MlKem768, MlKem1024);
 
 fn provenance(op: Op) -> Provenance {
-    let timed = match op {
-        Op::Decaps => op.timed().to_string(),
-        _ => format!("{}; randomness by system calls", op.timed()),
+    let keeps = match op {
+        Op::Encaps => Some("the expanded matrix and the key's hash are kept with the parsed key"),
+        Op::Decaps => Some("the expanded matrix is kept with the parsed key"),
+        Op::Keygen | Op::Exchange => None,
     };
-    let mut provenance = linked::provenance(PACKAGE, timed);
+    let keeps = keeps.map(|told| (Habit::KeepsTables, told));
+    let mut provenance = linked::provenance(PACKAGE, op.timed()).telling(op.by_system_call()).telling(keeps);
     provenance.arm = Some("portable (the crate has no other)".into());
     provenance.different_operation = match op {
         Op::Encaps => Some(

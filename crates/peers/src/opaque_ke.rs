@@ -2,9 +2,9 @@
 
 #![cfg(feature = "peer-opaque-ke")]
 
-use crate::contract;
 use crate::contract::opaque::parts::{self, Ristretto};
 use crate::contract::opaque::{self, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, Reference, Suite, USER};
+use crate::contract::{self, BY_SYSTEM_CALL};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use candor_lab::{Entry, Provenance};
@@ -100,8 +100,9 @@ impl Ristretto for TheirGroup {
         Ok(secrets.map(|(secret, public)| secret.diffie_hellman(public).into()))
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        linked::provenance(PACKAGE, format!("{timed} (its traits Group and DiffieHellman for Ristretto255)"))
+    fn provenance(&self, op: parts::Op) -> Provenance {
+        let timed = format!("{} (its traits Group and DiffieHellman for Ristretto255)", op.timed());
+        linked::provenance(PACKAGE, timed).telling((op == parts::Op::KeyPair).then_some(BY_SYSTEM_CALL))
     }
 }
 
@@ -243,9 +244,9 @@ macro_rules! library {
                 Ok(server.finish(ke3, parameters()).map_err(failed)?.session_key.into())
             }
 
-            fn provenance(&self, timed: &str) -> Provenance {
+            fn provenance(&self, op: Op) -> Provenance {
                 let what = <$suite as Named>::WHAT;
-                linked::provenance(PACKAGE, format!("{timed} ({what})"))
+                linked::provenance(PACKAGE, format!("{} ({what})", op.timed())).telling(op.by_system_call())
             }
         }
     };

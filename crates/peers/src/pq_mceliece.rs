@@ -8,7 +8,7 @@ use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use crate::shared_object::CHOSEN_AT_RUN_TIME;
 use ::pq_mceliece::{Algorithm, DecapsulationKey, EncapsulationKey, PreparedDecapsulationKey};
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 
 const PACKAGE: &str = "pq-mceliece";
 
@@ -111,7 +111,9 @@ impl SeededKem for PqMcEliece {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let mut provenance = linked::provenance(PACKAGE, op.timed_seeded());
+        let keeps = (Habit::KeepsTables, "what of decoding depends on the key alone is kept with the parsed key");
+        let keeps = (op == Op::Decaps).then_some(keeps);
+        let mut provenance = linked::provenance(PACKAGE, op.timed_seeded()).telling(keeps);
         provenance.arm = Some(CHOSEN_AT_RUN_TIME.into());
         if op == Op::Decaps {
             provenance.different_operation = Some(

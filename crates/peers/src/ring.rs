@@ -4,9 +4,8 @@
 
 mod ec;
 
-use crate::contract;
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{aead, hash, kdf, mac, x25519};
+use crate::contract::{self, BY_SYSTEM_CALL, aead, hash, kdf, mac, x25519};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use crate::ring_interface::ring_interface;
@@ -107,7 +106,7 @@ impl x25519::X25519 for Ring {
     }
 
     fn provenance(&self, op: x25519::Op) -> Provenance {
-        provenance(&format!("{}, by a system call", op.timed()))
+        provenance(op.timed()).telling((op == x25519::Op::Keygen).then_some(BY_SYSTEM_CALL))
     }
 }
 

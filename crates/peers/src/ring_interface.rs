@@ -77,8 +77,8 @@ macro_rules! ring_interface {
                 self.key().open_in_place(nonce, $library::aead::Aad::from(aad), data).is_ok()
             }
 
-            fn provenance(&self, timed: &str) -> Provenance {
-                provenance(&format!("{timed} (LessSafeKey)"))
+            fn provenance(&self, op: aead::Op) -> Provenance {
+                provenance(&format!("{} (LessSafeKey)", op.timed()))
             }
         }
 

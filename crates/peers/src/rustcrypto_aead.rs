@@ -69,8 +69,8 @@ impl<C: AeadInOut + KeyInit + 'static> Aead for RustCrypto<C> {
         cipher.decrypt_inout_detached(nonce, aad, data.into(), tag).is_ok()
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
+    fn provenance(&self, op: Op) -> Provenance {
         let arm = "chosen by the crates at run time, which do not tell which";
-        Provenance { arm: Some(arm.to_owned()), ..linked::provenance(self.package, timed) }
+        Provenance { arm: Some(arm.to_owned()), ..linked::provenance(self.package, op.timed()) }
     }
 }

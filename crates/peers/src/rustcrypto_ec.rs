@@ -2,6 +2,7 @@
 
 #![cfg(feature = "peer-rustcrypto-ec")]
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::ec::{self as contract, Curve, Ec, Failed, Input, Op};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
@@ -87,13 +88,10 @@ macro_rules! curve {
             }
 
             fn provenance(&self, op: Op) -> Provenance {
-                let how = match op {
-                    Op::Keygen => ", by a system call",
-                    Op::Sign => "; the nonce by RFC 6979, without randomness",
-                    Op::Verify | Op::Ecdh => "",
-                };
-                let timed = format!("{}{how}", op.timed());
-                Provenance { arm: Some("portable".into()), ..linked::provenance(stringify!($library), timed) }
+                let nonce = if op == Op::Sign { "; the nonce by RFC 6979, without randomness" } else { "" };
+                let told = linked::provenance(stringify!($library), format!("{}{nonce}", op.timed()));
+                let draws = (op == Op::Keygen).then_some(BY_SYSTEM_CALL);
+                Provenance { arm: Some("portable".into()), ..told.telling(draws) }
             }
         }
     };

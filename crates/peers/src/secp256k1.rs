@@ -7,6 +7,7 @@
 #![cfg(feature = "peer-secp256k1")]
 #![allow(unsafe_code)] // A C library: two of its functions have no other way to a context of one's own.
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::ec::{self as contract, Curve, Ec, Failed, Input, Op};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
@@ -130,14 +131,15 @@ impl Ec for Library {
 
     fn provenance(&self, op: Op) -> Provenance {
         let how = match op {
-            Op::Keygen => ", here a system call; in a context randomised once before (secp256k1_ec_pubkey_create)",
+            Op::Keygen => "; in a context randomised once before (secp256k1_ec_pubkey_create)",
             Op::Sign => {
                 "; the nonce by RFC 6979, without randomness; in a context randomised once before (secp256k1_ecdsa_sign)"
             }
             Op::Verify => "",
             Op::Ecdh => "; without the hash that it puts over the point by default",
         };
-        let mut provenance = linked::provenance(PACKAGE, format!("{}{how}", op.timed()));
+        let draws = (op == Op::Keygen).then_some(BY_SYSTEM_CALL);
+        let mut provenance = linked::provenance(PACKAGE, format!("{}{how}", op.timed())).telling(draws);
         let (version, checksum) = linked::package("secp256k1-sys");
         let library = linked::package_id("secp256k1-sys", version, checksum);
         provenance.commit = provenance.commit.map(|wrapper| format!("{wrapper}, {library}"));

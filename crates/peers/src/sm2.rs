@@ -83,6 +83,7 @@ impl Sm2 for RustCrypto {
 
     fn provenance(&self, op: Op) -> Provenance {
         let how = if op == Op::Keygen { "; both keys that the library has for it made ready" } else { "" };
-        Provenance { arm: Some("portable".into()), ..linked::provenance(PACKAGE, format!("{}{how}", op.timed())) }
+        let told = linked::provenance(PACKAGE, format!("{}{how}", op.timed())).telling(op.by_system_call());
+        Provenance { arm: Some("portable".into()), ..told }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use oprf::oprf;
 pub(crate) use ristretto::ristretto;
 
 use candor_cpu::Cpu;
-use candor_lab::Provenance;
+use candor_lab::{Habit, Provenance};
 use candor_peers::linked;
 use candor_primitives::SharedSecret;
 
@@ -63,6 +63,12 @@ impl AsRef<[u8]> for Secret32 {
         self.0.as_bytes()
     }
 }
+
+/// What our signatures over curves tell of their nonces.
+const NONCE: (Habit, &str) = (
+    Habit::DrawsFromStore,
+    "the nonce from the key, the digest and 32 bytes of a store that the system fills for sixteen",
+);
 
 /// What all of candor's subjects say about themselves.
 pub(crate) fn ours(timed: &str) -> Provenance {

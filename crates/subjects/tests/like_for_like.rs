@@ -1,36 +1,124 @@
-//! Who is compared with whom: what each subject says that its timed call does besides the work, side by side.
+//! Who is compared with whom: what each subject declares that its timed call does besides the work, side by side.
 
-use candor_lab::Task;
-use std::collections::BTreeMap;
+use candor_lab::analysis::Report;
+use candor_lab::plan::{TaskPlan, control_of};
+use candor_lab::runfile::{Block, End, Manifest, Run, SubjectRecord, TaskRecord};
+use candor_lab::{Habit, Provenance, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-/// What a task's subjects do besides its work, by habit; those that can't be made here are left out.
-fn side_by_side(task: &Task) -> Vec<(String, Vec<&'static str>, bool)> {
-    let made = task.entries.iter().filter_map(|entry| Some((entry, entry.make().ok()?)));
-    made.map(|(entry, subject)| {
-        let provenance = subject.provenance();
-        (entry.subject.clone(), provenance.habits().collect(), provenance.different_operation.is_some())
-    })
-    .collect()
+/// All tasks with the subjects that can be made here, and what each says of itself.
+static MADE: LazyLock<Vec<(String, Vec<(String, Provenance)>)>> =
+    LazyLock::new(|| candor_subjects::tasks().iter().map(|task| (task.name.clone(), made(task))).collect());
+
+fn made(task: &Task) -> Vec<(String, Provenance)> {
+    let made = task.entries.iter().filter_map(|entry| Some((entry.subject.clone(), entry.make().ok()?.provenance())));
+    made.collect()
 }
 
-/// The habit of asking the system for randomness in each operation.
-const DRAWS: &str = "draws randomness by a system call";
+/// The subjects of one task.
+fn of(task: &str) -> &'static [(String, Provenance)] {
+    &MADE.iter().find(|(name, _)| name == task).unwrap().1
+}
+
+/// A habit that is declared is told in its words, and words are there for what is declared: the lab goes by the one, a reader by the other.
+#[test]
+fn every_habit_is_declared_and_told() {
+    let (mut wrong, mut found) = (Vec::new(), BTreeSet::<Habit>::new());
+    for (task, subjects) in MADE.iter() {
+        for (subject, provenance) in subjects {
+            let timed = &provenance.timed;
+            let Some(declared) = &provenance.habits else {
+                wrong.push(format!("{task}: {subject} declares nothing"));
+                continue;
+            };
+            found.extend(declared);
+            for habit in Habit::ALL {
+                match (declared.contains(&habit), habit.is_told_in(timed)) {
+                    (true, false) => wrong.push(format!("{task}: {subject} {habit} and does not tell it: {timed}")),
+                    (false, true) => wrong.push(format!("{task}: {subject} does not declare that it {habit}: {timed}")),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(found, BTreeSet::from(Habit::ALL), "somebody has each of them");
+}
+
+/// A run of all tasks in which nothing was measured: every epoch takes as long.
+fn unmeasured() -> Run {
+    let end = End { during: Default::default(), seconds: 1.0, interrupted: false };
+    let mut run = Run {
+        name: "unmeasured".into(),
+        manifest: Manifest { processes: 1, ..Manifest::default() },
+        tasks: Vec::new(),
+        subjects: Vec::new(),
+        refusals: Vec::new(),
+        blocks: Vec::new(),
+        lost: Vec::new(),
+        trials: Vec::new(),
+        end,
+        sha256: String::new(),
+    };
+    for (task, made) in MADE.iter().filter(|(_, made)| !made.is_empty()) {
+        let mut subjects: Vec<String> = made.iter().map(|(subject, _)| subject.clone()).collect();
+        subjects.insert(1, control_of(&subjects[0]));
+        let ns = subjects.iter().map(|subject| (subject.clone(), vec![1_000_000])).collect();
+        run.blocks.push(Block { task: task.clone(), iterations: 1, ns, orders: vec![Vec::new()], ..Block::default() });
+        let plan = Some(TaskPlan { subjects, iterations: 1, rounds: 1 });
+        run.tasks.push(TaskRecord { task: task.clone(), what: String::new(), bytes: None, plan });
+        run.subjects.extend(made.iter().map(|(subject, provenance)| SubjectRecord {
+            task: task.clone(),
+            subject: subject.clone(),
+            provenance: provenance.clone(),
+            quantities: Vec::new(),
+        }));
+    }
+    run
+}
+
+/// No row compares unlike work without the lint, and the lint names what the two differ in.
+#[test]
+fn rows_that_differ_in_a_habit_carry_the_lint() {
+    let report = Report::of(&unmeasured());
+    let lints = report.lints.iter().filter(|lint| lint.name == "unlike-conditions");
+    let carried: BTreeMap<_, _> = lints.map(|lint| ((&*lint.task, &*lint.subject), &*lint.text)).collect();
+    let mut unlike = BTreeMap::new();
+    for (task, made) in MADE.iter() {
+        let Some((_, baseline)) = made.first() else { continue };
+        let baseline = baseline.habits.clone().unwrap_or_default();
+        for (subject, provenance) in &made[1..] {
+            let own = provenance.habits.clone().unwrap_or_default();
+            let differing: Vec<Habit> = own.symmetric_difference(&baseline).copied().collect();
+            if !differing.is_empty() {
+                unlike.insert((task.as_str(), subject.as_str()), differing);
+            }
+        }
+    }
+    assert!(carried.keys().eq(unlike.keys()), "{carried:#?} {unlike:#?}");
+    for (row, differing) in &unlike {
+        let text = carried[row];
+        for habit in Habit::ALL {
+            assert_eq!(text.contains(habit.describe()), differing.contains(&habit), "{row:?}: {habit}: {text}");
+        }
+    }
+    assert!(unlike.len() > 50, "{} rows", unlike.len());
+}
 
 /// Randomness that is not needed is not drawn: a sentence that says otherwise was copied.
 #[test]
 fn only_work_that_needs_randomness_draws_it() {
     let mut drawing = BTreeMap::new();
-    for task in candor_subjects::tasks() {
+    for (task, subjects) in MADE.iter() {
         // What draws: fresh keys, encapsulation, signatures with a nonce, public-key encryption, and whatever consists of them.
-        let needs =
-            ["keygen", "encaps", "exchange", "sign", "encrypt", "handshake", "opaque/", "oprf/", "keypair", "ntor/"];
-        if needs.iter().any(|word| task.name.contains(word)) {
+        let needs = ["keygen", "encaps", "exchange", "sign", "encrypt", "handshake", "opaque/", "ntor/", "create2/"];
+        if needs.iter().any(|word| task.contains(word)) {
             continue;
         }
-        for (subject, habits, _) in side_by_side(&task) {
-            if habits.contains(&DRAWS) {
-                drawing.entry(task.name.clone()).or_insert_with(Vec::new).push(subject);
-            }
+        let draws = |provenance: &Provenance| provenance.habits().contains(&Habit::DrawsBySystemCall);
+        for (subject, _) in subjects.iter().filter(|(_, provenance)| draws(provenance)) {
+            drawing.entry(task).or_insert_with(Vec::new).push(subject);
         }
     }
     assert!(drawing.is_empty(), "{drawing:#?}");
@@ -40,10 +128,11 @@ fn only_work_that_needs_randomness_draws_it() {
 #[test]
 fn who_keeps_memory_is_not_compared_with_who_allocates_it() {
     let mut tables = 0;
-    for task in candor_subjects::tasks().iter().filter(|task| task.name.starts_with("ksf/")) {
-        let allocating = task.name.ends_with("/allocating");
-        for (subject, habits, _) in side_by_side(task) {
-            assert_eq!(habits.contains(&"allocates its memory"), allocating, "{}: {subject}: {habits:?}", task.name);
+    for (task, subjects) in MADE.iter().filter(|(task, _)| task.starts_with("ksf/")) {
+        let allocating = task.ends_with("/allocating");
+        for (subject, provenance) in subjects {
+            let habits = provenance.habits();
+            assert_eq!(habits.contains(&Habit::Allocates), allocating, "{task}: {subject}: {habits:?}");
         }
         tables += 1;
     }
@@ -54,18 +143,18 @@ fn who_keeps_memory_is_not_compared_with_who_allocates_it() {
 #[test]
 fn who_works_one_after_another_is_not_judged_by_who_batches() {
     let mut told = 0;
-    for task in candor_subjects::tasks() {
-        let subjects = side_by_side(&task);
-        let Some((baseline, first, _)) = subjects.first() else { continue };
-        let singly = |habits: &[&str]| habits.contains(&"works one after another");
-        let batches = baseline.contains("+batch") || baseline.contains("+pair") || task.name.contains("/batch");
-        if !batches || singly(first) || task.name.starts_with("relay/") {
+    // There, who works one after another is our own code and shows what a batch brings.
+    let ours = |task: &str| task.starts_with("relay/") || task.starts_with("opaque/");
+    for (task, subjects) in MADE.iter().filter(|(task, _)| !ours(task)) {
+        let Some((_, baseline)) = subjects.first() else { continue };
+        if !baseline.habits().contains(&Habit::Batches) {
             continue;
         }
-        for (subject, habits, other) in &subjects[1..] {
-            let batches = subject.contains("+batch") || subject.contains("+pair");
-            assert_eq!(*other, !batches, "{}: {subject}: {habits:?}", task.name);
-            told += usize::from(*other);
+        for (subject, provenance) in &subjects[1..] {
+            let (habits, other) = (provenance.habits(), provenance.different_operation.is_some());
+            assert_eq!(other, habits.contains(&Habit::OneAfterAnother), "{task}: {subject}: {habits:?}");
+            assert_eq!(other, !habits.contains(&Habit::Batches), "{task}: {subject}: {habits:?}");
+            told += usize::from(other);
         }
     }
     assert!(told > 20, "{told} rows");
@@ -74,13 +163,11 @@ fn who_works_one_after_another_is_not_judged_by_who_batches() {
 /// Whose call reads a key, or hashes what the others are given hashed, does more than signing, verifying or agreeing, and says so.
 #[test]
 fn who_reads_keys_or_hashes_in_the_timed_call_says_so() {
-    let tasks = candor_subjects::tasks();
-    let tells = |name: &str, who: &str, habit: &str| {
-        let found = side_by_side(tasks.iter().find(|task| task.name == name).unwrap());
-        let (_, habits, _) = found.iter().find(|(subject, ..)| subject.starts_with(who)).unwrap();
-        habits.contains(&habit)
+    let tells = |task: &str, who: &str, habit: Habit| {
+        let (_, provenance) = of(task).iter().find(|(subject, _)| subject.starts_with(who)).unwrap();
+        provenance.habits().contains(&habit)
     };
-    let (hashes, reads) = ("hashes what others are given hashed", "reads or checks a key");
+    let (hashes, reads) = (Habit::Hashes, Habit::ReadsKey);
     for curve in ["p256", "p384"] {
         for op in ["sign", "verify"] {
             assert!(
@@ -97,19 +184,15 @@ fn who_reads_keys_or_hashes_in_the_timed_call_says_so() {
     }
 }
 
-/// The rest of the words that a reader of a table relies on are those of the lab, and it finds them: a row that differs from its baseline in one of
-/// these has the lint `unlike-conditions`.
+/// Of the libraries that make key pairs, some ask the system each time and some have a generator of their own.
 #[test]
 fn key_pairs_say_who_draws_by_a_system_call() {
-    let tasks = candor_subjects::tasks();
-    let of = |name: &str| side_by_side(tasks.iter().find(|task| task.name == name).unwrap());
-    for name in ["kem/ml-kem-768/keygen", "ec/x25519/keygen"] {
-        let draws: BTreeMap<String, bool> =
-            of(name).into_iter().map(|(subject, habits, _)| (subject, habits.contains(&DRAWS))).collect();
+    for task in ["kem/ml-kem-768/keygen", "ec/x25519/keygen"] {
         // AWS-LC has a generator of its own, which asks the system rarely; our own implementation and most others ask it each time.
-        for (subject, draws) in draws {
+        for (subject, provenance) in of(task) {
             let own_generator = ["candor@auto", "aws-lc-rs-", "openssl-"].iter().any(|name| subject.starts_with(name));
-            assert_eq!(draws, !own_generator, "{name}: {subject}");
+            let draws = provenance.habits().contains(&Habit::DrawsBySystemCall);
+            assert_eq!(draws, !own_generator, "{task}: {subject}");
         }
     }
 }

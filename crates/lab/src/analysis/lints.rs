@@ -1,14 +1,14 @@
 //! Which lints fire on a run.
 
 use super::{Report, Row};
-use crate::Tuning;
 use crate::lint::{LINTS, Lint};
 use crate::newest::newer_than;
 use crate::plan::QUANTA;
 use crate::runfile::Run;
 use crate::stats::median;
 use crate::verdict::{LEAST_FLOOR, Verdict};
-use std::collections::BTreeMap;
+use crate::{Habit, Tuning};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All lints that fire on a run.
 pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
@@ -119,16 +119,13 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
 
 /// In what the row's timed call differs from the baseline's, besides the work.
 fn unlike(row: &Row, baseline: Option<&Row>) -> Option<String> {
-    let baseline: Vec<&str> = baseline?.provenance.habits().collect();
-    let own: Vec<&str> = row.provenance.habits().collect();
-    let of = |habits: &[&str], others: &[&str], ending: &str| {
-        let only: Vec<&str> = habits.iter().filter(|habit| !others.contains(habit)).copied().collect();
-        (!only.is_empty()).then(|| format!("{ending} {}", only.join(", ")))
+    let (own, baseline) = (row.provenance.habits(), baseline?.provenance.habits());
+    let only = |habits: &BTreeSet<Habit>, others, whose: &str| {
+        let habits: Vec<_> = habits.difference(others).map(|habit| habit.describe()).collect();
+        (!habits.is_empty()).then(|| format!("only {whose} {}", habits.join(", ")))
     };
-    let told: Vec<String> = [of(&own, &baseline, "only this one"), of(&baseline, &own, "only the baseline")]
-        .into_iter()
-        .flatten()
-        .collect();
+    let told: Vec<_> =
+        [only(&own, &baseline, "this one"), only(&baseline, &own, "the baseline")].into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 

@@ -11,7 +11,7 @@ use aws_lc_sys::{
     EC_POINT_free, EC_POINT_new, EC_POINT_oct2point, EC_POINT_point2oct, ECDH_compute_key, ECDSA_sign, ECDSA_verify,
     NID_X9_62_prime256v1, NID_secp256k1, NID_secp384r1, point_conversion_form_t,
 };
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use std::ffi::{c_int, c_uint};
 use std::ptr::{self, NonNull};
 
@@ -178,6 +178,7 @@ impl Ec for AwsLcEc {
             Op::Verify => "ECDSA_verify",
             Op::Ecdh => "ECDH_compute_key, which copies the peer's point and checks it",
         };
-        provenance(&format!("{} ({how}, through aws-lc-sys)", op.timed()))
+        let reads = (op == Op::Ecdh).then_some(Habit::ReadsKey);
+        provenance(&format!("{} ({how}, through aws-lc-sys)", op.timed())).with(reads)
     }
 }

@@ -8,7 +8,7 @@ use aws_lc_sys::{
     EVP_AEAD_CTX, EVP_AEAD_CTX_free, EVP_AEAD_CTX_new, EVP_AEAD_CTX_open, EVP_AEAD_CTX_seal,
     EVP_aead_xchacha20_poly1305,
 };
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use std::ptr::NonNull;
 
 pub(super) fn entry(op: Op, bytes: usize) -> Entry {
@@ -86,7 +86,8 @@ impl Aead for XChaCha20Poly1305 {
         opened == 1 && written == data.len() - TAG
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(&format!("{timed} (EVP_AEAD_CTX, which setting a key allocates)"))
+    fn provenance(&self, op: Op) -> Provenance {
+        let allocates = (Habit::Allocates, "the call allocates its context");
+        provenance(&format!("{} (EVP_AEAD_CTX)", op.timed())).telling((op == Op::New).then_some(allocates))
     }
 }

@@ -75,8 +75,8 @@ pub trait Aead: 'static {
     /// Decrypts in place what [`seal`](Self::seal) made, or says that the tag is wrong. The bytes of the tag may change.
     fn open(&mut self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> bool;
 
-    /// Where the library comes from and how it was built. `timed` says what the task does; the library adds what it does differently.
-    fn provenance(&self, timed: &str) -> Provenance;
+    /// Where the library comes from and how it was built, and what its call of the operation does.
+    fn provenance(&self, op: Op) -> Provenance;
 }
 
 /// The entry of a library for messages of `bytes`. `make` opens the library, or says why it can't be had.
@@ -201,6 +201,6 @@ impl<A: Aead> Subject for Message<A> {
     }
 
     fn provenance(&self) -> Provenance {
-        self.aead.provenance(self.op.timed())
+        self.aead.provenance(self.op)
     }
 }

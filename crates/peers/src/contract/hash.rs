@@ -1,7 +1,7 @@
 //! Hash functions, message by message and several messages at once.
 
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::array;
 use std::hint::black_box;
 
@@ -86,13 +86,24 @@ impl Shape {
     pub fn timed(self) -> String {
         match self.messages {
             1 => "hashes one message that is already in memory, from start to digest, in one call".to_owned(),
-            n => format!("hashes {n} messages of {} bytes that are already in memory, one call for each", self.bytes),
+            n => format!(
+                "hashes {n} messages of {} bytes that are already in memory, one after another, a call for each",
+                self.bytes
+            ),
         }
+    }
+
+    /// What [`timed`](Self::timed) tells besides the work.
+    fn habit(self) -> Option<Habit> {
+        (self.messages > 1).then_some(Habit::OneAfterAnother)
     }
 
     /// [`Self::timed`] for libraries that take all messages at once.
     fn timed_at_once(self) -> String {
-        format!("hashes {} messages of {} bytes that are already in memory, all in one call", self.messages, self.bytes)
+        format!(
+            "hashes {} messages of {} bytes that are already in memory, as one batch in one call",
+            self.messages, self.bytes
+        )
     }
 }
 
@@ -165,7 +176,7 @@ impl<H: Hash> Subject for Singles<H> {
     }
 
     fn provenance(&self) -> Provenance {
-        self.hash.provenance(&self.inputs.shape.timed())
+        self.hash.provenance(&self.inputs.shape.timed()).with(self.inputs.shape.habit())
     }
 }
 
@@ -199,6 +210,6 @@ impl<H: BatchHash<N, D>, const N: usize, const D: usize> Subject for AtOnce<H, N
     }
 
     fn provenance(&self) -> Provenance {
-        self.hash.provenance(&self.inputs.shape.timed_at_once())
+        self.hash.provenance(&self.inputs.shape.timed_at_once()).with([Habit::Batches])
     }
 }

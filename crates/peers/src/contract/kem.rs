@@ -4,8 +4,9 @@
 //! expand them in each call, others expand them when they parse. The provenance of those says so (`different_operation`), and `…/exchange`,
 //! which starts from bytes, is the row that compares them fairly.
 
+use super::BY_SYSTEM_CALL;
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// What an operation of a library ends in when it fails.
@@ -60,7 +61,13 @@ impl Op {
         }
     }
 
-    /// The same where randomness is given.
+    /// What a library tells of it that asks the system for randomness in each call.
+    #[must_use]
+    pub fn by_system_call(self) -> Option<(Habit, &'static str)> {
+        (self != Self::Decaps).then_some(BY_SYSTEM_CALL)
+    }
+
+    /// [`timed`](Self::timed) where randomness is given.
     #[must_use]
     pub fn timed_seeded(self) -> &'static str {
         match self {

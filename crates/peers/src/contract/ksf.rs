@@ -1,7 +1,7 @@
 //! Argon2id (RFC 9106), 3 passes, 1 lane, 64 bytes out.
 
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// What the timed call does, in a sentence without its stop.
@@ -24,6 +24,12 @@ impl Store {
             Self::Kept => "in memory that is kept from call to call",
             Self::Allocated => "in memory that the call allocates and gives back",
         }
+    }
+
+    /// What that is as a habit.
+    #[must_use]
+    pub fn habit(self) -> Option<Habit> {
+        (self == Self::Allocated).then_some(Habit::Allocates)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a library does that takes one operation in a call, beside those that take several.
 
-use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
 
 /// An entry for a single operation, which does it `times` times, one after another.
 #[must_use]
@@ -33,6 +33,6 @@ impl Subject for OneAfterAnother {
     fn provenance(&self) -> Provenance {
         let provenance = self.subject.provenance();
         let timed = format!("{} times, one after another, with one key: {}", self.times, provenance.timed);
-        Provenance { timed, ..provenance }
+        Provenance { timed, ..provenance }.with([Habit::OneAfterAnother])
     }
 }

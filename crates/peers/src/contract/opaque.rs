@@ -12,8 +12,9 @@ mod work;
 pub use reference::{AnyLibrary, Reference};
 pub use work::entry;
 
+use super::BY_SYSTEM_CALL;
 use crate::seed::Stream;
-use candor_lab::Provenance;
+use candor_lab::{Habit, Provenance};
 
 /// The credentials that every subject logs in with.
 pub const PASSWORD: &[u8] = b"correct horse battery staple";
@@ -105,6 +106,12 @@ impl Op {
             Self::ClientFinish => "the client's last step: KE2 in as bytes, KE3 and session key out; no key stretching",
         }
     }
+
+    /// What a library tells of it that asks the system for randomness in each call.
+    #[must_use]
+    pub fn by_system_call(self) -> Option<(Habit, &'static str)> {
+        (self != Self::ClientFinish).then_some(BY_SYSTEM_CALL)
+    }
 }
 
 /// The server's keys, the same for all.
@@ -168,6 +175,6 @@ pub trait Library: 'static {
     /// The server's session key.
     fn finish(&self, server: Self::Server, ke3: &[u8]) -> Result<[u8; 64], Failed>;
 
-    /// Where the library comes from. `timed` says what the timed call does.
-    fn provenance(&self, timed: &str) -> Provenance;
+    /// Where the library comes from, and what its call of the operation does.
+    fn provenance(&self, op: Op) -> Provenance;
 }

@@ -63,8 +63,8 @@ pub trait Oprf: 'static {
     /// The output.
     fn finalize(&self, client: Self::Client, input: &[u8], evaluated: &[u8; 32]) -> Result<[u8; 64], Failed>;
 
-    /// Where the library comes from. `timed` says what the timed call does.
-    fn provenance(&self, timed: &str) -> Provenance;
+    /// Where the library comes from, and what its call of the operation does.
+    fn provenance(&self, op: Op) -> Provenance;
 }
 
 /// The entry of a library.
@@ -138,6 +138,6 @@ impl<O: Oprf> Subject for Work<O> {
     }
 
     fn provenance(&self) -> Provenance {
-        self.oprf.provenance(self.op.timed())
+        self.oprf.provenance(self.op)
     }
 }

@@ -5,8 +5,9 @@
 
 mod reference;
 
+use super::BY_SYSTEM_CALL;
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// What an operation of a library ends in when it fails.
@@ -87,6 +88,12 @@ impl Op {
             Self::Encrypt => "encrypts 32 bytes to a public key that is ready, into ASN.1; sixteen messages in turn",
             Self::Decrypt => "decrypts 32 bytes from ASN.1 with a key that is ready; sixteen ciphertexts in turn",
         }
+    }
+
+    /// What a library tells of it that asks the system for randomness in each call.
+    #[must_use]
+    pub fn by_system_call(self) -> Option<(Habit, &'static str)> {
+        matches!(self, Self::Keygen | Self::Sign | Self::Encrypt).then_some(BY_SYSTEM_CALL)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::contract::gf2m::{self, Field, Modulus, Op, Operands};
 use crate::list::Peer;
 use crate::shared_object::built::Built;
 use crate::shared_object::{Found, SharedObject, Which, function};
-use candor_lab::{Entry, Provenance, Tuning};
+use candor_lab::{Entry, Habit, Provenance, Tuning};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 use std::ptr::NonNull;
@@ -211,7 +211,12 @@ impl Field for NtlField {
             }
             Op::Square | Op::Reduce | Op::Inverse => "",
         };
-        let timed = format!("{timed}; GF2E in NTL's own form, one by one{bound}");
-        self.object.provenance_of_tunable(&timed, Tuning::Stock)
+        let timed = format!("{timed}; GF2E in NTL's own form{bound}");
+        let told = self.object.provenance_of_tunable(&timed, Tuning::Stock);
+        if op != Op::MulMany {
+            return told;
+        }
+        let different_operation = Some("one after another, not at once".to_owned());
+        Provenance { different_operation, ..told.telling([(Habit::OneAfterAnother, "one after another")]) }
     }
 }

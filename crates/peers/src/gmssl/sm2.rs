@@ -148,13 +148,12 @@ impl Sm2 for GmsslSm2 {
 
     fn provenance(&self, op: Op) -> Provenance {
         let how = match op {
-            Op::Keygen => ", by a system call; the public key's bytes from its encoding in DER",
-            Op::Sign | Op::Encrypt => "; randomness by a system call",
-            Op::Verify | Op::Decrypt => "",
+            Op::Keygen => "; the public key's bytes from its encoding in DER",
+            _ => "",
         };
         // Seen in the sources of 3.1.1 and 3.2.0: multiples branch on the digits of the secret, and take table entries by them.
         let leak = if op == Op::Verify { "" } else { "; not constant-time" };
-        self.0.provenance(&format!("{}{how}{leak}", op.timed()))
+        self.0.provenance(&format!("{}{how}{leak}", op.timed())).telling(op.by_system_call())
     }
 }
 

@@ -4,7 +4,7 @@
 //! is left out, since it authenticates the ciphertext if told to work in place (3.3).
 
 use super::Functions as Gmssl;
-use crate::contract::aead::{Aead, TAG};
+use crate::contract::aead::{Aead, Op, TAG};
 use crate::contract::cipher::{Cipher, Mode};
 use crate::shared_object::{SharedObject, function};
 use candor_lab::{Provenance, Refusal};
@@ -146,8 +146,9 @@ impl Aead for GmsslGcm {
         }
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        self.object.provenance(&format!("{timed}, with round keys made before"))
+    fn provenance(&self, op: Op) -> Provenance {
+        let before = if op == Op::New { "" } else { ", with round keys made before" };
+        self.object.provenance(&format!("{}{before}", op.timed()))
     }
 }
 

@@ -59,7 +59,7 @@ impl aead::Aead for GraviolaAead {
         opened.is_ok()
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
+    fn provenance(&self, op: Op) -> Provenance {
         #[cfg(target_arch = "x86_64")]
         let arm = match self.algorithm {
             Algorithm::Aes128Gcm | Algorithm::Aes256Gcm => "chosen by graviola at run time, which does not tell which",
@@ -67,6 +67,6 @@ impl aead::Aead for GraviolaAead {
         };
         #[cfg(not(target_arch = "x86_64"))]
         let arm = "neon";
-        provenance(timed, arm)
+        provenance(op.timed(), arm)
     }
 }

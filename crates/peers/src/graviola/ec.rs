@@ -1,9 +1,10 @@
 //! ECDSA and ECDH on P-256 and P-384. Its ECDSA takes messages, not digests.
 
 use super::{PACKAGE, cpu, provenance};
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::ec::{self as contract, Bytes, Curve, Ec, Failed, Input, Op};
 use crate::linked;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use graviola::hashing::{Sha256, Sha384};
 use graviola::key_agreement::{p256, p384};
 use graviola::signing::ecdsa::{self, SigningKey, VerifyingKey};
@@ -69,13 +70,15 @@ macro_rules! curve {
             }
 
             fn provenance(&self, op: Op) -> Provenance {
-                let how = match op {
-                    Op::Keygen => ", by a system call",
-                    Op::Sign => "; the nonce by RFC 6979 with 16 bytes of a system call",
-                    Op::Verify | Op::Ecdh => "",
+                let draws = match op {
+                    Op::Keygen => Some(BY_SYSTEM_CALL),
+                    Op::Sign => {
+                        Some((Habit::DrawsBySystemCall, "the nonce by RFC 6979 with 16 bytes of a system call"))
+                    }
+                    Op::Verify | Op::Ecdh => None,
                 };
-                let timed = format!("{}{how}", op.timed_with_hash());
-                provenance(&timed, if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" })
+                let arm = if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" };
+                provenance(op.timed(), arm).telling(op.hashing()).telling(draws)
             }
         }
     };

@@ -1,7 +1,7 @@
 //! AEADs of libgcrypt: a handle that is opened once, keyed once, and given a nonce for each message.
 
 use super::{Functions, Handle};
-use crate::contract::aead::{Aead, Algorithm, TAG};
+use crate::contract::aead::{Aead, Algorithm, Op, TAG};
 use crate::shared_object::SharedObject;
 use candor_lab::{Provenance, Refusal};
 use std::ffi::c_int;
@@ -104,7 +104,8 @@ impl Aead for GcryptAead {
         unsafe { (functions.cipher_checktag)(self.handle, tag.as_ptr().cast(), TAG) == 0 }
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        self.object.told(&format!("{timed}, by a handle that is opened before and gets a nonce for each message"))
+    fn provenance(&self, op: Op) -> Provenance {
+        let how = "by a handle that is opened before and gets a nonce for each message";
+        self.object.told(&format!("{}, {how}", op.timed()))
     }
 }

@@ -3,7 +3,7 @@
 use super::{FOUND, MlKem};
 use crate::contract::ml_kem::{self, Failed, Level, Op};
 use crate::shared_object::SharedObject;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use candor_primitives::kem::Kem;
 
 /// The entries of every liboqs here.
@@ -88,12 +88,14 @@ impl<const N: usize, const PUBLIC: usize, const SECRET: usize, const CIPHERTEXT:
 
     fn provenance(&self, op: Op) -> Provenance {
         // What its mlkem-native does since liboqs 0.13; the build of `cargo xtask peers` has no OpenSSL to draw from.
-        let how = match op {
-            Op::Keygen => "by a system call",
-            Op::Encaps => "by a system call; the key's encoding is checked each time",
-            Op::Decaps => "the hash inside the key is checked each time",
-            Op::Exchange => "randomness by system calls; keys are checked in each call",
+        let (how, checks) = match op {
+            Op::Keygen => ("", None),
+            Op::Encaps => ("", Some((Habit::ReadsKey, "the call checks the key's encoding"))),
+            Op::Decaps => ("", Some((Habit::ReadsKey, "the call checks the key by the hash inside it"))),
+            // Everybody reads the public key here.
+            Op::Exchange => ("; both keys are checked in each call", None),
         };
-        self.object.provenance(&format!("{}; {how}", op.timed()))
+        let timed = format!("{}{how}", op.timed());
+        self.object.provenance(&timed).telling(op.by_system_call()).telling(checks)
     }
 }

@@ -4,7 +4,7 @@
 use crate::contract::hash::{self, BatchHash, Shape};
 use crate::shared_object::built::Built;
 use crate::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use libloading::Library;
 use std::ffi::{CStr, c_char};
 use std::sync::LazyLock;
@@ -63,6 +63,7 @@ impl BatchHash<LANES, DIGEST> for Shake128 {
     }
 
     fn provenance(&self, timed: &str) -> Provenance {
-        self.0.provenance(&format!("{timed}; the library's own function for its KEMs; the call allocates its state"))
+        let allocates = (Habit::Allocates, "the call allocates its state");
+        self.0.provenance(&format!("{timed}; the library's own function for its KEMs")).telling([allocates])
     }
 }

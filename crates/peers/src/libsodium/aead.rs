@@ -1,9 +1,9 @@
 //! ChaCha20-Poly1305 and XChaCha20-Poly1305 of libsodium, in place and with the tag apart. There is no object of a key: each call takes its bytes.
 
 use super::Functions;
-use crate::contract::aead::{Aead, Algorithm, TAG};
+use crate::contract::aead::{Aead, Algorithm, Op, TAG};
 use crate::shared_object::{SharedObject, function};
-use candor_lab::{Provenance, Refusal};
+use candor_lab::{Habit, Provenance, Refusal};
 use libloading::Library;
 use std::ffi::{c_int, c_uchar, c_ulonglong};
 use std::ptr;
@@ -136,7 +136,12 @@ impl Aead for SodiumAead {
         }
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        self.object.provenance(&format!("{timed}, by a call that takes the key's bytes (setting a key copies them)"))
+    fn provenance(&self, op: Op) -> Provenance {
+        match op {
+            Op::New => self.object.provenance(&format!("{}: copies its bytes", op.timed())),
+            Op::Seal | Op::Open => {
+                self.object.provenance(op.timed()).telling([(Habit::ReadsKey, "the call reads the key from its bytes")])
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `voprf`, the OPRF below opaque-ke, on an older curve25519-dalek.
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::oprf::{self, Failed, Op, Oprf};
 use crate::linked;
 use crate::list::{Peer, linked_peer};
@@ -46,7 +47,7 @@ impl Oprf for Voprf {
         Ok(client.finalize(input, &evaluated).map_err(failed)?.into())
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        linked::provenance(PACKAGE, timed)
+    fn provenance(&self, op: Op) -> Provenance {
+        linked::provenance(PACKAGE, op.timed()).telling((op == Op::Blind).then_some(BY_SYSTEM_CALL))
     }
 }

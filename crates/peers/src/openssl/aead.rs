@@ -4,7 +4,7 @@
 
 use super::Found;
 use super::api::{Api, DEFAULT, Object};
-use crate::contract::aead::{Aead, Algorithm, TAG};
+use crate::contract::aead::{Aead, Algorithm, Op, TAG};
 use candor_lab::{Provenance, Refusal};
 use std::ffi::{CStr, c_int};
 use std::ptr;
@@ -146,11 +146,11 @@ impl Aead for OpenSslAead {
         }
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
+    fn provenance(&self, op: Op) -> Provenance {
         // SAFETY: `new` has fetched the cipher.
         let provider = unsafe { (self.api.EVP_CIPHER_get0_provider)(self.cipher) };
         let timed =
-            format!("{timed}; cipher fetched and contexts made before; a key goes into the context for sealing");
+            format!("{}; cipher fetched and contexts made before; a key goes into the context for sealing", op.timed());
         self.found.provenance(self.api, &timed, &self.api.provider_name(provider))
     }
 }

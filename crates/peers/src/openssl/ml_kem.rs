@@ -7,7 +7,7 @@ use super::Found;
 use super::api::{Api, DEFAULT};
 use super::key::{Context, Key, SHARED};
 use crate::contract::ml_kem::{Failed, Level, MlKem, Op};
-use candor_lab::{Provenance, Refusal};
+use candor_lab::{Habit, Provenance, Refusal};
 use std::ffi::CStr;
 use std::ptr;
 
@@ -142,9 +142,17 @@ impl MlKem for OpenSslKem {
     fn provenance(&self, op: Op) -> Provenance {
         let how = match op {
             Op::Keygen | Op::Encaps | Op::Decaps => "context readied before",
-            Op::Exchange => "contexts for the two keys made in the timed call, that of key generation before",
+            Op::Exchange => "context for key generation readied before",
         };
-        let mut provenance = self.found.provenance(self.api, &format!("{}; {how}", op.timed()), &self.provider);
+        let habit = match op {
+            Op::Keygen => None,
+            Op::Encaps | Op::Decaps => {
+                Some((Habit::KeepsTables, "the expanded matrix and the key's hash are kept with the parsed key"))
+            }
+            Op::Exchange => Some((Habit::Allocates, "the call allocates contexts for the two keys")),
+        };
+        let told = self.found.provenance(self.api, &format!("{}; {how}", op.timed()), &self.provider);
+        let mut provenance = told.telling(habit);
         if matches!(op, Op::Encaps | Op::Decaps) {
             provenance.different_operation = Some(
                 "the parsed key already holds the expanded matrix and the key's hash, which libraries that keep bytes \

@@ -4,7 +4,7 @@ use super::Found;
 use super::api::{Api, DEFAULT, Object, Parameter};
 use super::key::{Context, KEY_PAIR, Key, PUBLIC_KEY};
 use crate::contract::sm2::{Failed, Op, Public, Sm2};
-use candor_lab::{Provenance, Refusal};
+use candor_lab::{Habit, Provenance, Refusal};
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
@@ -136,12 +136,8 @@ impl Sm2 for OpenSslSm2 {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => {
-                "context for generation readied before; contexts for signing and decryption made in the timed call"
-            }
-            _ => "context readied before",
-        };
-        self.found.provenance(self.api, &format!("{}; {how}", op.timed()), &self.provider)
+        let timed = format!("{}; context readied before", op.timed());
+        let allocates = (Habit::Allocates, "the call allocates contexts for signing and decryption");
+        self.found.provenance(self.api, &timed, &self.provider).telling((op == Op::Keygen).then_some(allocates))
     }
 }

@@ -4,7 +4,7 @@ use super::Found;
 use super::api::{Api, DEFAULT};
 use super::key::{Context, Key, SHARED};
 use crate::contract::x25519::{Failed, Op, X25519};
-use candor_lab::{Provenance, Refusal};
+use candor_lab::{Habit, Provenance, Refusal};
 use std::ffi::CStr;
 use std::ptr;
 
@@ -63,11 +63,15 @@ impl X25519 for OpenSslX25519 {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => "context readied before",
-            Op::Ecdh => "context readied before; EVP_PKEY of the peer made, checked and freed in the timed call",
-        };
-        self.found.provenance(self.api, &format!("{}; {how}", op.timed()), &self.provider)
+        let timed = format!("{}; context readied before", op.timed());
+        let told = self.found.provenance(self.api, &timed, &self.provider);
+        match op {
+            Op::Keygen => told,
+            Op::Ecdh => told.telling([
+                (Habit::Allocates, "the call allocates an EVP_PKEY for the peer's key"),
+                (Habit::ReadsKey, "the call checks the key of the peer"),
+            ]),
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 //! serve once, as for X25519, so that agreement can't be timed.
 
 use super::{ONE_USE, PACKAGE, provenance};
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::ec::{self as contract, Curve, Ec, Failed, Input, Op};
 use crate::linked;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use ring::agreement::{self, EphemeralPrivateKey};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -83,12 +84,13 @@ impl Ec for RingEc {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => ", by a system call; the private key is one for agreement",
-            Op::Sign => "; randomness by a system call",
-            Op::Verify => "; reads and checks the public key in the timed call, since it has no parsed form",
-            Op::Ecdh => "",
+        let reads = "reads and checks the public key in the timed call, since it has no parsed form";
+        let (how, habit) = match op {
+            Op::Keygen => ("; the private key is one for agreement", Some(BY_SYSTEM_CALL)),
+            Op::Sign => ("", Some(BY_SYSTEM_CALL)),
+            Op::Verify => ("", Some((Habit::ReadsKey, reads))),
+            Op::Ecdh => ("", None),
         };
-        provenance(&format!("{}{how}", op.timed_with_hash()))
+        provenance(&format!("{}{how}", op.timed())).telling(op.hashing()).telling(habit)
     }
 }

@@ -89,10 +89,10 @@ impl<C: Cipher> Aead for Ours<C> {
         self.cipher.as_ref().expect("the key is set before the first message").open(nonce, aad, data, tag)
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
+    fn provenance(&self, op: Op) -> Provenance {
         let (version, checksum) = linked::package("aes");
         // The block cipher of this arm is crate aes's; what else runs is ours.
         let kept = (self.arm == "library").then(|| linked::package_id("aes", version, checksum));
-        Provenance { arm: Some(self.arm.to_owned()), commit: kept, ..ours(timed) }
+        Provenance { arm: Some(self.arm.to_owned()), commit: kept, ..ours(op.timed()) }
     }
 }

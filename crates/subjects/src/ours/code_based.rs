@@ -6,8 +6,9 @@
 use super::{AUTO, ours};
 use candor_codes::hqc::{Hqc1, Hqc3};
 use candor_codes::mceliece::{Mceliece348864f, Mceliece6960119f};
-use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
 use candor_onion::handshake::{Client, Handshake, Hybrid, NoStaticKem, Request, StaticKem};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::ntor::{EXTEND2, EXTENDED2, cells};
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::aws_lc::X25519;
@@ -55,12 +56,15 @@ fn entry<H>(subject: &str, what: &'static str, handshake: impl Fn() -> H + Send 
 where
     H: Handshake<Identity = [u8; 32]> + 'static,
 {
-    Entry::new(subject, move || Ok(Whole { handshake: handshake(), what, relay: None, sizes: Vec::new() }))
+    // AWS-LC has a generator of its own; our code-based KEMs ask the system.
+    let draws = (subject != AUTO).then_some(BY_SYSTEM_CALL);
+    Entry::new(subject, move || Ok(Whole { handshake: handshake(), what, draws, relay: None, sizes: Vec::new() }))
 }
 
 struct Whole<H: Handshake> {
     handshake: H,
     what: &'static str,
+    draws: Option<(Habit, &'static str)>,
     relay: Option<H::RelaySecret>,
     sizes: Vec<Quantity>,
 }
@@ -148,7 +152,7 @@ impl<H: Handshake<Identity = [u8; 32]>> Subject for Whole<H> {
         Provenance {
             arm: Some("code-based KEMs: the widest that this CPU has; ML-KEM and X25519: chosen by AWS-LC".into()),
             different_operation: Some(format!("each row is another handshake, this one {}", self.what)),
-            ..ours(&format!("{TIMED}; {}", self.what))
+            ..ours(&format!("{TIMED}; {}", self.what)).telling(self.draws)
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A relay's answers to CREATE2, one by one and several in one pass.
 
 use super::AUTO_AWS_LC;
-use super::ntor::{RelayWith, arms, on_arm, on_aws_lc};
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use super::ntor::{RelayWith, arms, on_arm, on_aws_lc, said_of};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use candor_onion::cell::Message;
 use candor_onion::cell::payload::Create2;
 use candor_onion::circuit::{
@@ -36,7 +36,15 @@ impl How {
         match self {
             Self::One => "answers one CREATE2",
             Self::Singly => "answers eight CREATE2 from eight clients, one after another",
-            Self::Together => "answers eight CREATE2 from eight clients in one pass",
+            Self::Together => "answers eight CREATE2 from eight clients as one batch",
+        }
+    }
+
+    fn habit(self) -> Option<Habit> {
+        match self {
+            Self::One => None,
+            Self::Singly => Some(Habit::OneAfterAnother),
+            Self::Together => Some(Habit::Batches),
         }
     }
 }
@@ -190,6 +198,6 @@ where
              CPU time; no links, queues or table of circuits",
             self.how.timed()
         );
-        Provenance { timed: format!("{timed}{}", self.provenance.timed), ..self.provenance.clone() }
+        said_of(&timed, self.provenance.clone()).with(self.how.habit())
     }
 }

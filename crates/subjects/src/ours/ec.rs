@@ -1,8 +1,9 @@
 //! Our ECDSA and ECDH, on each arm that this machine has, the best one first.
 
 use super::gf2::best_first;
-use super::ours;
+use super::{NONCE, ours};
 use candor_lab::{Entry, Provenance};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::ec::{self as contract, Bytes, Curve, Failed, Input, Op, entry};
 use candor_primitives::ec::{Ec, EcdsaCurve, P256, P384, PublicKey, Secp256k1, SecretKey, SharedSecret, Signature};
 
@@ -80,13 +81,11 @@ impl<C: EcdsaCurve> contract::Ec for Ours<C> {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => ", by a system call",
-            Op::Sign => {
-                "; the nonce from the key, the digest and 32 bytes of a store that the system fills for sixteen"
-            }
-            Op::Verify | Op::Ecdh => "",
+        let draws = match op {
+            Op::Keygen => Some(BY_SYSTEM_CALL),
+            Op::Sign => Some(NONCE),
+            Op::Verify | Op::Ecdh => None,
         };
-        Provenance { arm: Some(self.ec.arm().into()), ..ours(&format!("{}{how}", op.timed())) }
+        Provenance { arm: Some(self.ec.arm().into()), ..ours(op.timed()).telling(draws) }
     }
 }

@@ -6,7 +6,7 @@ use candor_gf2::field::{
     Aes8, Element, Field, Gcm128, Hqc8, McEliece12, McEliece13, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571,
     Operations, SparseModulus,
 };
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use candor_peers::contract::gf2m::{self, Op, Operands};
 use std::hint::black_box;
 
@@ -200,7 +200,9 @@ impl<M: Modulus> gf2m::Field for OurField<M> {
             Op::Reduce => "Field::reduce",
             Op::Inverse => "Field::invert",
         };
-        Provenance { arm: Some(self.field.arm().to_owned()), ..ours(&format!("{timed}; {call}")) }
+        let told = ours(&format!("{timed}; {call}"));
+        let batches = (Habit::Batches, "up to a whole ring of products as one batch");
+        Provenance { arm: Some(self.field.arm().to_owned()), ..told.telling((op == Op::MulMany).then_some(batches)) }
     }
 
     fn explanation(&self, op: Op) -> Option<String> {

@@ -4,7 +4,7 @@ use super::gf2::best_first;
 use super::ours;
 use candor_codes::hqc::{self as codes, Hqc1, Level1, Level3, Level5};
 use candor_cpu::Cpu;
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use candor_peers::contract::hqc::{self, Code, DECODE, Level};
 use candor_peers::contract::kem::{self, Failed, Op, SeededKem};
 use candor_primitives::kem::{DerandomizedKem, Kem};
@@ -79,11 +79,14 @@ impl<L: codes::Level> SeededKem for Ours<L> {
             Op::Decaps => Some("h, s, y and the key's hash, which libraries that keep bytes compute in the timed call"),
             Op::Keygen | Op::Exchange => None,
         };
+        let keeps =
+            (Habit::KeepsTables, "what is computed from a seed or from the whole key is kept with the parsed key");
+        let told = ours(&format!("{} (through candor_primitives::kem::DerandomizedKem)", op.timed_seeded()));
         Provenance {
             arm: Some(format!("products {}, codes and samplers {}", self.0.product_arm(), self.0.arm())),
             different_operation: different
                 .map(|what| format!("the parsed key already holds {what}; …/exchange has that inside for all")),
-            ..ours(&format!("{} (through candor_primitives::kem::DerandomizedKem)", op.timed_seeded()))
+            ..told.telling(different.map(|_| keeps))
         }
     }
 }

@@ -50,6 +50,6 @@ impl Argon2id for Ours {
             ksf::TIMED,
             self.store().timed()
         );
-        Provenance { arm: Some(self.argon2id.arm().to_owned()), ..ours(&timed) }
+        Provenance { arm: Some(self.argon2id.arm().to_owned()), ..ours(&timed).with(self.store().habit()) }
     }
 }

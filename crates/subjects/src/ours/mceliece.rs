@@ -3,7 +3,7 @@
 use super::gf2::best_first;
 use super::ours;
 use candor_codes::mceliece::{Mceliece, Mceliece348864, ParameterSet, Public, Secret};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use candor_peers::contract::kem::{self, Failed, Op, SeededKem};
 use candor_peers::contract::mceliece::{self, COINS, DECODE, Decoder, Set};
 use candor_primitives::kem::{DerandomizedKem, Kem};
@@ -104,10 +104,11 @@ impl<S: ParameterSet> SeededKem for Ours<S> {
             ),
             Op::Encaps | Op::Exchange => None,
         };
+        let told = ours(&format!("{} (through candor_primitives::kem::DerandomizedKem)", op.timed_seeded()));
         Provenance {
             arm: Some(self.0.arm().into()),
             different_operation: different.map(str::to_owned),
-            ..ours(&format!("{} (through candor_primitives::kem::DerandomizedKem)", op.timed_seeded()))
+            ..told.telling((op == Op::Decaps).then_some(KEEPS))
         }
     }
 }
@@ -149,6 +150,9 @@ impl<S: ParameterSet> SeededKem for FromBytes<S> {
     }
 }
 
+/// What a parsed key keeps.
+const KEEPS: (Habit, &str) = (Habit::KeepsTables, "what decoding computes from it once is kept with the parsed key");
+
 impl<S: ParameterSet> Decoder for Ours<S> {
     fn decode(&self, with: &Secret<S>, ciphertext: &[u8], error: &mut [u8]) -> bool {
         self.0.decode(with, ciphertext, error).is_ok_and(bool::from)
@@ -158,7 +162,7 @@ impl<S: ParameterSet> Decoder for Ours<S> {
         Provenance {
             arm: Some(self.0.arm().into()),
             different_operation: Some("the parsed key already holds what decoding computes from it once".into()),
-            ..ours(DECODE)
+            ..ours(DECODE).telling([KEEPS])
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::gf2::best_first;
 use super::{AUTO, Secret32, on_aws_lc, ours};
 use candor_cpu::Cpu;
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 use candor_peers::contract::ml_kem::{Failed, Level, ManyMlKem, MlKem, Op, batch_entry, entry};
 use candor_peers::linked;
 use candor_primitives::kem::{self, Kem, ml_kem};
@@ -19,12 +19,12 @@ pub(crate) fn by_aws_lc(level: Level, op: Op) -> Entry {
 
 /// Writes a function that makes an entry for each arm: the types of the three levels, and what makes the entry of one of them.
 macro_rules! on_arms {
-    ($($(#[$doc:meta])* $name:ident: $entry:ident, $suffix:literal, $arms:ident, [$l512:ident, $l768:ident, $l1024:ident];)+) => {
+    ($($(#[$doc:meta])* $name:ident: $entry:ident, $suffix:literal, $arms:ident, $keeps:expr, [$l512:ident, $l768:ident, $l1024:ident];)+) => {
         $(
             $(#[$doc])*
             pub(crate) fn $name(level: Level, op: Op) -> Vec<Entry> {
                 let own = |(arm, cpu)| {
-                    let (name, source) = (format!("candor@{arm}{}", $suffix), Source::Own(arm));
+                    let (name, source) = (format!("candor@{arm}{}", $suffix), Source::Own(arm, $keeps));
                     match level {
                         Level::L512 => {
                             $entry(name, level, op, move || Ok(Ours::<_, 800, 768>(ml_kem::$l512::with_cpu(cpu), source)))
@@ -45,14 +45,18 @@ macro_rules! on_arms {
 
 on_arms! {
     /// Our own, with keys as bytes.
-    own: entry, "", arms, [MlKem512, MlKem768, MlKem1024];
+    own: entry, "", arms, None, [MlKem512, MlKem768, MlKem1024];
     /// Our own, with prepared keys.
-    prepared: entry, "", arms, [PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024];
+    prepared: entry, "", arms, Some(KEEPS), [PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024];
     /// Several at once.
-    at_once: batch_entry, "+batch", wide_arms, [MlKem512, MlKem768, MlKem1024];
+    at_once: batch_entry, "+batch", wide_arms, None, [MlKem512, MlKem768, MlKem1024];
     /// Several at once, with prepared keys.
-    prepared_at_once: batch_entry, "+batch", wide_arms, [PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024];
+    prepared_at_once: batch_entry, "+batch", wide_arms, Some(KEEPS), [PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024];
 }
+
+/// What a prepared key keeps.
+const KEEPS: (Habit, &str) =
+    (Habit::KeepsTables, "the expanded matrix and the key's hash are kept with the parsed key");
 
 fn arms() -> Vec<(&'static str, Cpu)> {
     best_first(|cpu| ml_kem::MlKem768::with_cpu(cpu).arm())
@@ -67,7 +71,8 @@ fn wide_arms() -> Vec<(&'static str, Cpu)> {
 #[derive(Clone, Copy)]
 enum Source {
     AwsLc,
-    Own(&'static str),
+    /// On this arm; and what a prepared key keeps.
+    Own(&'static str, Option<(Habit, &'static str)>),
 }
 
 /// A [`Kem`] whose public keys and ciphertexts have `P` and `C` bytes. The lengths are parameters so that the caller's buffers can live on the
@@ -120,10 +125,9 @@ impl<K: Kem + 'static, const P: usize, const C: usize> MlKem for Ours<K, P, C> {
                 arm: Some(linked::aws_lc_ml_kem_arm().into()),
                 ..on_aws_lc("candor_primitives::kem::Kem", &timed)
             },
-            Source::Own(arm) => {
-                let randomness = if op == Op::Decaps { "" } else { "; randomness by a system call" };
-                let how = "through candor_primitives::kem::Kem, our own implementation";
-                Provenance { arm: Some(arm.into()), ..ours(&format!("{timed} ({how}){randomness}")) }
+            Source::Own(arm, keeps) => {
+                let told = ours(&format!("{timed} (through candor_primitives::kem::Kem, our own implementation)"));
+                Provenance { arm: Some(arm.into()), ..told.telling(op.by_system_call()).telling(keeps) }
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{AUTO_AWS_LC, ours};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
 use candor_onion::handshake::{Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::ml_kem::Level;
 use candor_peers::contract::ntor::{self, Failed, Kind, RelaySecrets, Scheme};
 use candor_peers::linked;
@@ -319,7 +320,7 @@ fn parts_provenance(kind: Kind, by: Provenance) -> Provenance {
 }
 
 /// `by` says whose code it is, and how it is reached; that goes behind what the timed call does.
-fn said_of(timed: &str, by: Provenance) -> Provenance {
+pub(crate) fn said_of(timed: &str, by: Provenance) -> Provenance {
     Provenance { timed: format!("{timed}{}", by.timed), ..by }
 }
 
@@ -327,7 +328,8 @@ const TRAITS: &str = "candor_onion::handshake and candor_primitives::{kem::Kem, 
 
 /// On our own back ends, on these arms.
 pub(crate) fn on_own(arms: &str) -> Provenance {
-    Provenance { arm: Some(arms.to_owned()), ..ours(&format!(" (through {TRAITS}, our own implementations)")) }
+    let told = ours(&format!(" (through {TRAITS}, our own implementations)"));
+    Provenance { arm: Some(arms.to_owned()), ..told.telling([BY_SYSTEM_CALL]) }
 }
 
 pub(crate) fn by_aws_lc() -> Provenance {
@@ -345,15 +347,16 @@ fn by_libcrux() -> Provenance {
     provenance.commit = provenance.commit.map(|aws_lc| format!("{id} for ML-KEM; {aws_lc} for X25519"));
     provenance.timed = format!(" (through the same traits; ML-KEM from libcrux-ml-kem {version}, X25519 from AWS-LC)");
     provenance.arm = Some("chosen by libcrux and by AWS-LC at run time".into());
-    provenance
+    provenance.telling([(BY_SYSTEM_CALL.0, "randomness for ML-KEM by a system call")])
 }
 
 #[cfg(feature = "peers")]
 fn by_dalek() -> Provenance {
     let (version, checksum) = linked::package("x25519-dalek");
+    let told = ours(&format!(" (through the same traits; X25519 from x25519-dalek {version})"));
     Provenance {
         commit: Some(linked::package_id("x25519-dalek", version, checksum)),
         arm: Some("chosen by curve25519-dalek at run time".into()),
-        ..ours(&format!(" (through the same traits; X25519 from x25519-dalek {version})"))
+        ..told.telling([BY_SYSTEM_CALL])
     }
 }

@@ -189,8 +189,8 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
         Ok(*server.finish(ke3, record.as_ref()).map_err(failed)?.session_key.as_bytes())
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        opaque_provenance(timed)
+    fn provenance(&self, op: Op) -> Provenance {
+        opaque_provenance(op.timed()).telling(op.by_system_call())
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{AUTO, opaque_provenance};
 use candor_lab::{Entry, Provenance};
 use candor_opaque::oprf::{Blinded, Key};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::oprf::{self, Failed, Op, Oprf};
 use rand_core::UnwrapErr;
 
@@ -36,7 +37,7 @@ impl Oprf for Ours {
         Ok(*client.finalize(evaluated).map_err(failed)?)
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        opaque_provenance(timed)
+    fn provenance(&self, op: Op) -> Provenance {
+        opaque_provenance(op.timed()).telling((op == Op::Blind).then_some(BY_SYSTEM_CALL))
     }
 }

@@ -1,7 +1,8 @@
 //! The operations of candor's key exchange, put together here from the library below it in the way that `candor-opaque` does.
 
 use super::{AUTO, opaque_provenance};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::opaque::Failed;
 use candor_peers::contract::opaque::parts::{self, Op, Ristretto};
 use curve25519_dalek::ristretto::CompressedRistretto;
@@ -51,7 +52,10 @@ impl Ristretto for Ours {
         Ok(std::array::from_fn(|index| encoded[index].to_bytes()))
     }
 
-    fn provenance(&self, timed: &str) -> Provenance {
-        opaque_provenance(&format!("{timed}; three products are encoded in one batch, as in a login; nothing is wiped"))
+    fn provenance(&self, op: Op) -> Provenance {
+        let how = "three products are encoded in one batch, as in a login";
+        let draws = (op == Op::KeyPair).then_some(BY_SYSTEM_CALL);
+        let told = opaque_provenance(&format!("{}; {how}", op.timed())).telling(draws);
+        told.telling([(Habit::WipesNothing, "nothing is wiped")])
     }
 }

@@ -1,8 +1,9 @@
 //! Our SM2, on each arm that this machine has, the best one first.
 
 use super::gf2::best_first;
-use super::ours;
-use candor_lab::{Entry, Provenance};
+use super::{NONCE, ours};
+use candor_lab::{Entry, Habit, Provenance};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::sm2::{Failed, Op, Public, Sm2, entry};
 use candor_primitives::sm2::{self, DEFAULT_ID, Format, PublicKey, SecretKey, Signature, SigningKey, VerifyingKey};
 
@@ -62,14 +63,13 @@ impl Sm2 for Ours {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => ", by a system call",
-            Op::Sign => {
-                "; the nonce from the key, the digest and 32 bytes of a store that the system fills for sixteen"
-            }
-            Op::Encrypt => "; the nonce from the key, the message and 32 bytes of a system call",
-            _ => "",
+        let nonce = "the nonce from the key, the message and 32 bytes of a system call";
+        let draws = match op {
+            Op::Keygen => Some(BY_SYSTEM_CALL),
+            Op::Sign => Some(NONCE),
+            Op::Encrypt => Some((Habit::DrawsBySystemCall, nonce)),
+            Op::Verify | Op::Decrypt => None,
         };
-        Provenance { arm: Some(self.sm2.arm().into()), ..ours(&format!("{}{how}", op.timed())) }
+        Provenance { arm: Some(self.sm2.arm().into()), ..ours(op.timed()).telling(draws) }
     }
 }

@@ -4,6 +4,7 @@ use super::gf2::best_first;
 use super::{AUTO, Secret32, on_aws_lc, ours};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::x25519::{Failed, ManyX25519, Op, Pair, Several, X25519, entry, several_entry};
 use candor_primitives::dh::{self, DiffieHellman};
 
@@ -65,9 +66,9 @@ impl<D: DiffieHellman + 'static> X25519 for Ours<D> {
         match self.1 {
             Source::AwsLc => on_aws_lc(TRAIT, op.timed()),
             Source::Own(arm) => {
-                let randomness = if op == Op::Keygen { ", by a system call" } else { "" };
-                let timed = format!("{}{randomness} (through {TRAIT}, our own implementation)", op.timed());
-                Provenance { arm: Some(arm.into()), ..ours(&timed) }
+                let told = ours(&format!("{} (through {TRAIT}, our own implementation)", op.timed()));
+                let draws = (op == Op::Keygen).then_some(BY_SYSTEM_CALL);
+                Provenance { arm: Some(arm.into()), ..told.telling(draws) }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::reference::{Encapsulation, decapsulate_with};
 use super::subjects::{check_key_pair, decapsulate, key_pair_witness, same_secret};
 use super::{Failed, KeyPair, Level, MlKem, Op};
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// How many operations a batch has.
@@ -160,13 +160,11 @@ impl<K: ManyMlKem> Subject for AtOnce<K> {
 
     fn provenance(&self) -> Provenance {
         let provenance = self.kem.provenance(self.op);
-        Provenance {
-            timed: format!(
-                "{BATCH} in one call, each with its own key, all randomness drawn at once: {}",
-                provenance.timed
-            ),
-            ..provenance
-        }
+        let timed = format!(
+            "{BATCH} as one batch in one call, each with its own key, all randomness drawn at once: {}",
+            provenance.timed
+        );
+        Provenance { timed, ..provenance }.with([Habit::Batches])
     }
 }
 

@@ -70,8 +70,8 @@ pub trait Ristretto: 'static {
         Ok([self.dh(ephemeral, share)?, self.dh(ephemeral, key)?, self.dh(long_term, share)?])
     }
 
-    /// Where the library comes from. `timed` says what the timed call does.
-    fn provenance(&self, timed: &str) -> Provenance;
+    /// Where the library comes from, and what its call of the operation does.
+    fn provenance(&self, op: Op) -> Provenance;
 }
 
 /// The entry of a library. `make` opens it, or says why it can't be had.
@@ -199,6 +199,6 @@ impl<R: Ristretto> Subject for Work<R> {
     }
 
     fn provenance(&self) -> Provenance {
-        self.group.provenance(self.op.timed())
+        self.group.provenance(self.op)
     }
 }

@@ -163,12 +163,11 @@ impl<L: Library> Subject for Work<L> {
     }
 
     fn provenance(&self) -> Provenance {
-        let timed = self.op.timed();
         match &self.ready {
-            Some(ready) => ready.library.provenance(timed),
+            Some(ready) => ready.library.provenance(self.op),
             None => match (self.open)(&Keys::of(0)) {
-                Ok(library) => library.provenance(timed),
-                Err(_) => Provenance::of("unknown", "unknown", timed),
+                Ok(library) => library.provenance(self.op),
+                Err(_) => Provenance::of("unknown", "unknown", self.op.timed()),
             },
         }
     }

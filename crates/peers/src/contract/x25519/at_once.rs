@@ -3,7 +3,7 @@
 use super::{Failed, Keygen, Op, PEERS, X25519};
 use crate::contract::one_after_another::one_after_another;
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// How many operations a batch has.
@@ -159,8 +159,8 @@ impl<X: ManyX25519> Subject for AtOnce<X> {
             Op::Keygen => ", all randomness drawn at once",
             Op::Ecdh => ", each with its own key",
         };
-        let timed = format!("{} in one call{what}: {}", self.several.count(), provenance.timed);
-        Provenance { timed, ..provenance }
+        let timed = format!("{} as one batch in one call{what}: {}", self.several.count(), provenance.timed);
+        Provenance { timed, ..provenance }.with([Habit::Batches])
     }
 }
 

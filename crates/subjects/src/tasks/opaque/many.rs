@@ -1,7 +1,8 @@
 //! `opaque/hybrid/server-ke2-many`: what a server gains that has eight logins at hand.
 
 use crate::ours;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::opaque::{Keys, Library};
 use std::hint::black_box;
 
@@ -83,9 +84,11 @@ impl Subject for Answers {
     }
 
     fn provenance(&self) -> Provenance {
-        let how = if self.in_one_pass { "in one pass" } else { "one by one" };
-        ours::opaque_provenance(&format!(
-            "the server's answers to {LOGINS} KE1, {how}: records and KE1 in as bytes, KE2 out as bytes"
-        ))
+        let how = match self.in_one_pass {
+            true => (Habit::Batches, "as one batch"),
+            false => (Habit::OneAfterAnother, "one after another"),
+        };
+        let timed = format!("the server's answers to {LOGINS} KE1: records and KE1 in as bytes, KE2 out as bytes");
+        ours::opaque_provenance(&timed).telling([how, BY_SYSTEM_CALL])
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::ours;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::opaque::{Keys, Library};
 use candor_primitives::hash::{Digest, Sha256};
 use std::hint::black_box;
@@ -95,6 +96,6 @@ impl Subject for Answers {
             Case::Unknown => format!("{TIMED}; the user does not exist"),
             Case::Planted => format!("{TIMED}; the user exists, and {} hashes of 64 bytes are added, 2 %", self.extra),
         };
-        ours::opaque_provenance(&timed)
+        ours::opaque_provenance(&timed).telling([BY_SYSTEM_CALL])
     }
 }
