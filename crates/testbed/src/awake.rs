@@ -1,7 +1,6 @@
 //! CPUs that do not go to sleep between packets.
-#![allow(unsafe_code)]
 
-use nix::libc::{SCHED_IDLE, sched_param, sched_setscheduler};
+use crate::tun::become_idle;
 use std::hint::spin_loop;
 use std::io;
 use std::sync::Arc;
@@ -51,16 +50,6 @@ impl Drop for Awake {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-    }
-}
-
-/// Puts the calling thread into the class that runs when no other does.
-fn become_idle() -> io::Result<()> {
-    let parameters = sched_param { sched_priority: 0 };
-    // SAFETY: the kernel reads one `sched_param`, which outlives the call; 0 is the calling thread, and no memory depends on its class.
-    match unsafe { sched_setscheduler(0, SCHED_IDLE, &raw const parameters) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -1,6 +1,10 @@
 //! A TUN device: what the kernel routes to it can be read here, and what is written here the kernel receives from it.
 #![allow(unsafe_code)]
 
+mod idle;
+
+pub(crate) use idle::become_idle;
+
 use crate::Error;
 use nix::libc;
 use std::ffi::c_short;
