@@ -1,6 +1,5 @@
 //! What a timed call does besides its work, as each subject declares it.
 
-use crate::Provenance;
 use serde::de::value::Error as Unknown;
 use serde::de::{Error, IntoDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -109,31 +108,6 @@ impl fmt::Display for Habit {
     }
 }
 
-impl Provenance {
-    /// Declares what the timed call does besides its work. [`timed`](Self::timed) tells it to a reader, in one of the habit's [words](Habit::words).
-    #[must_use]
-    pub fn with(mut self, habits: impl IntoIterator<Item = Habit>) -> Self {
-        self.habits.get_or_insert_default().extend(habits);
-        self
-    }
-
-    /// Declares habits and tells each at the end of [`timed`](Self::timed), in [words](Habit::words) of its own.
-    #[must_use]
-    pub fn telling<'a>(self, told: impl IntoIterator<Item = (Habit, &'a str)>) -> Self {
-        told.into_iter().fold(self, |mut provenance, (habit, words)| {
-            provenance.timed.extend(["; ", words]);
-            provenance.with([habit])
-        })
-    }
-
-    /// What the timed call does besides its work: as declared, or in run files from before 2026-11-26, which declare nothing, by the words of the sentence.
-    #[must_use]
-    pub fn habits(&self) -> BTreeSet<Habit> {
-        let told = Habit::ALL.into_iter().filter(|habit| habit.is_told_in(&self.timed));
-        self.habits.clone().unwrap_or_else(|| told.collect())
-    }
-}
-
 /// Reads habits, each known and named once.
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeSet<Habit>>, D::Error> {
     let mut habits = BTreeSet::new();
@@ -150,6 +124,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeSet
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Provenance;
 
     fn told(timed: &str) -> Provenance {
         Provenance::of("test", "1", timed)

@@ -301,6 +301,29 @@ impl Provenance {
         let habits = Some(BTreeSet::new());
         Self { library: library.into(), version: version.into(), timed: timed.into(), habits, ..Self::default() }
     }
+
+    /// Declares what the timed call does besides its work. [`timed`](Self::timed) tells it to a reader, in one of the habit's [words](Habit::words).
+    #[must_use]
+    pub fn with(mut self, habits: impl IntoIterator<Item = Habit>) -> Self {
+        self.habits.get_or_insert_default().extend(habits);
+        self
+    }
+
+    /// Declares habits and tells each at the end of [`timed`](Self::timed), in [words](Habit::words) of its own.
+    #[must_use]
+    pub fn telling<'a>(self, told: impl IntoIterator<Item = (Habit, &'a str)>) -> Self {
+        told.into_iter().fold(self, |mut provenance, (habit, words)| {
+            provenance.timed.extend(["; ", words]);
+            provenance.with([habit])
+        })
+    }
+
+    /// What the timed call does besides its work: as declared, or in run files from before 2026-11-26, which declare nothing, by the words of the sentence.
+    #[must_use]
+    pub fn habits(&self) -> BTreeSet<Habit> {
+        let told = Habit::ALL.into_iter().filter(|habit| habit.is_told_in(&self.timed));
+        self.habits.clone().unwrap_or_else(|| told.collect())
+    }
 }
 
 /// Whether a library with machine-dependent thresholds was tuned on this machine.

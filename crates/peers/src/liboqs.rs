@@ -136,12 +136,10 @@ fn entry<const N: usize>(object: &'static SharedObject<Functions>, hashes: Hashe
     ntor::entry(format!("{}+{}", object.name, hashes.0), Kind::InsecureSeed(level), move || {
         let hash = OpenSslHash::new(hashes).map_err(Refusal::failed)?;
         let scheme = InsecureSeed::new(MlKem::<N>::new(&object.functions)?, hash);
-        let (openssl, at) = hashes;
+        let (openssl, _) = hashes;
         Ok(scheme.by(move |timed| {
             let timed = format!(
-                "{timed}, the scheme of pq-ntor-experiment with ML-KEM from liboqs, low-level SHA-256 and one-shot HMAC from {openssl}, \
-                 {}",
-                at.display()
+                "{timed}, the scheme of pq-ntor-experiment with ML-KEM from liboqs, low-level SHA-256 and one-shot HMAC from {openssl}"
             );
             object.provenance(&timed).telling([BY_SYSTEM_CALL])
         }))
