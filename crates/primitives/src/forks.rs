@@ -30,7 +30,7 @@ mod tests {
         // Another test may be asking for the first time.
         let own = (0..1000).map(|_| (lineage(), std::thread::yield_now()).0).last().unwrap_or_default();
         let low = |number: usize| [number as u8, (number >> 8) as u8, (number >> 16) as u8];
-        let of_child = crate::low::forks::in_child(|| {
+        let of_child = crate::low::forks::in_child(move || {
             let [a, b, c] = low(lineage());
             let mut answer = [0; 32];
             answer[..3].copy_from_slice(&[a, b, c]);

@@ -112,7 +112,7 @@ mod tests {
         let fill = |unused| {
             let mut payload = [0; PAYLOAD];
             payload[..PAYLOAD - unused].fill(7);
-            super::fill(&mut payload, unused).unwrap();
+            fill(&mut payload, unused).unwrap();
             payload
         };
         for unused in [UNPREDICTABLE, 100, PAYLOAD - 11] {
