@@ -73,7 +73,7 @@ impl Habit {
         }
     }
 
-    /// The words for it in [`Provenance::timed`]: any of them tells it. Run files from before 2026-11-26 go by these words, so they keep them.
+    /// The words for it in [`timed`](crate::Provenance::timed): any of them tells it. Run files that declare nothing go by these words, so they keep them.
     #[must_use]
     pub const fn words(self) -> &'static [&'static str] {
         match self {

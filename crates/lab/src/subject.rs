@@ -279,7 +279,7 @@ pub struct Provenance {
     pub threads: Option<u32>,
     /// What the timed call includes and what it leaves out, in one sentence.
     pub timed: String,
-    /// What the timed call does besides its work. `None` in run files from before 2026-11-26, which tell it in `timed` alone; see
+    /// What the timed call does besides its work. `None` in run files from before habits were declared, which tell it in `timed` alone; see
     /// [`habits`](Self::habits()).
     #[serde(deserialize_with = "habit::read", skip_serializing_if = "Option::is_none")]
     pub habits: Option<BTreeSet<Habit>>,
@@ -318,7 +318,7 @@ impl Provenance {
         })
     }
 
-    /// What the timed call does besides its work: as declared, or in run files from before 2026-11-26, which declare nothing, by the words of the sentence.
+    /// What the timed call does besides its work: as declared, or in run files that declare nothing, by the words of the sentence.
     #[must_use]
     pub fn habits(&self) -> BTreeSet<Habit> {
         let told = Habit::ALL.into_iter().filter(|habit| habit.is_told_in(&self.timed));

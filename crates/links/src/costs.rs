@@ -32,8 +32,8 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     handshakes: BTreeMap<HandshakeType, Steps>,
-    /// What a cell takes from one host to the next beside the link's time; nothing if it is empty.
-    crossings: Vec<Duration>,
+    /// What the cells of a message take from one host to the next beside the link's time; one that is missing takes nothing.
+    crossings: BTreeMap<HandshakeType, Vec<Duration>>,
     /// Added to each step `answer`; the sensitivity of a circuit to computation is measured with it.
     more: Duration,
 }
@@ -51,11 +51,11 @@ impl Costs {
         self
     }
 
-    /// Adds samples of what a cell takes from one host to the next, in either direction, beside the link's time. The exchange with the hop number n
-    /// has 2n of them.
+    /// Adds samples of what the cells of a handshake's message take from one host to the next, in either direction, beside the link's time. The exchange
+    /// with the hop number n has 2n of them.
     #[must_use]
-    pub fn with_crossings(mut self, crossings: Vec<Duration>) -> Self {
-        self.crossings = crossings;
+    pub fn with_crossings(mut self, handshake: HandshakeType, crossings: Vec<Duration>) -> Self {
+        self.crossings.insert(handshake, crossings);
         self
     }
 
@@ -78,10 +78,10 @@ impl Costs {
     }
 
     /// What the hosts on the way to a hop and back add to an exchange: a sample for each crossing.
-    pub(crate) fn exchange(&self, hop: usize, random: &mut Random) -> Duration {
-        match self.crossings.len() {
-            0 => Duration::ZERO,
-            samples => (0..2 * hop).map(|_| self.crossings[random.below(samples)]).sum(),
+    pub(crate) fn exchange(&self, handshake: HandshakeType, hop: usize, random: &mut Random) -> Duration {
+        match self.crossings.get(&handshake) {
+            Some(samples) if !samples.is_empty() => (0..2 * hop).map(|_| samples[random.below(samples.len())]).sum(),
+            _ => Duration::ZERO,
         }
     }
 

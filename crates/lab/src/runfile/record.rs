@@ -233,7 +233,8 @@ impl Block {
     }
 
     /// The nanoseconds of a subject's epochs, or of one of its phases, in the rounds in which its work did not fail.
-    pub(crate) fn of_rounds_that_worked(&self, subject: &str, ns: &[u64]) -> Vec<f64> {
+    #[must_use]
+    pub fn of_rounds_that_worked(&self, subject: &str, ns: &[u64]) -> Vec<f64> {
         let worked = ns.iter().enumerate().filter(|(round, _)| self.worked(subject, *round));
         worked.map(|(_, &ns)| ns as f64).collect()
     }

@@ -308,6 +308,7 @@ mod tests {
             (circuit(Some(1), Cause::Timeout), refusal),
             (silent(2), others),
             (silent(3), others),
+            (circuit(None, Cause::Randomness), others),
             (circuit(Some(2), refused), others),
             (circuit(Some(3), refused), others),
             (circuit(Some(2), Cause::Timeout), others),
@@ -356,6 +357,7 @@ mod tests {
             (stream(EndReason::EXITPOLICY), [false, false, true]),
             (circuit(None, Cause::Closed), [false, false, false]),
             (circuit(None, Cause::Overflow), [false, false, false]),
+            (circuit(None, Cause::Randomness), [false, false, false]),
         ] {
             let said = error.to_string();
             let found = [carried_nothing(&error), may_be_the_exits(&error, 3), is_the_exits(&error, 3)];

@@ -22,14 +22,19 @@ pub(super) struct Found {
     pub(super) says: String,
     /// A warning for those who measure beside them, if they are another machine's.
     pub(super) elsewhere: Option<String>,
-    /// How many handshakes have a cost, and one more if crossings have.
-    known: usize,
+    /// How many handshakes have a cost, and of how many it is known what hosts do besides.
+    known: (usize, usize),
 }
 
 /// The costs of these handshakes from the run that the user names, or from the newest of those that know most of them.
 pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<Found, Failure> {
     if asked == Some(Path::new("none")) {
-        return Ok(Found { costs: Costs::none(), says: "none, as asked for".to_owned(), elsewhere: None, known: 0 });
+        return Ok(Found {
+            costs: Costs::none(),
+            says: "none, as asked for".to_owned(),
+            elsewhere: None,
+            known: (0, 0),
+        });
     }
     if let Some(path) = asked {
         let run = Run::open(path)?;
@@ -60,7 +65,7 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
     let says = format!(
         "none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake circuit/loopback`"
     );
-    Ok(Found { costs: Costs::none(), says, elsewhere: None, known: 0 })
+    Ok(Found { costs: Costs::none(), says, elsewhere: None, known: (0, 0) })
 }
 
 /// Run files by name, which begins with the date, the newest first.
@@ -94,34 +99,46 @@ fn from(run: &Run, handshakes: &[HandshakeType]) -> Option<Found> {
         true => String::new(),
         false => format!("; NONE for {}, which the run lacks", missing.join(", ")),
     };
-    let crossings = crossings(run, handshakes);
-    let hosts = match crossings.is_empty() {
-        true => "; NONE for what hosts do besides, since the run has no `circuit/loopback/…/warm`",
-        false => ", and for what hosts do besides of parts@auto there",
+    let crossed: Vec<_> = handshakes.iter().map(|&handshake| (handshake, crossings(run, handshake))).collect();
+    let unknown = crossed.iter().filter(|(_, samples)| samples.is_empty()).count();
+    let hosts = match unknown {
+        0 => ", and for what hosts do besides of parts@auto there",
+        _ if unknown == crossed.len() => {
+            "; NONE for what hosts do besides, since the run has no `circuit/loopback/…/warm`"
+        }
+        _ => {
+            ", and for what hosts do besides of parts@auto there, NONE where the run has no `circuit/loopback/…/warm` of the handshake"
+        }
     };
-    let known = subjects.len() + usize::from(!crossings.is_empty());
+    let known = (subjects.len(), crossed.len() - unknown);
+    let costs = crossed.into_iter().fold(costs, |costs, (handshake, samples)| costs.with_crossings(handshake, samples));
     let says = format!(
         "drawn from the samples of {first} in run {}{hosts}, every host as fast as its machine{without}",
         run.name
     );
     let elsewhere = elsewhere(&run.manifest.machine, &Machine::here());
-    Some(Found { costs: costs.with_crossings(crossings), says, elsewhere, known })
+    Some(Found { costs, says, elsewhere, known })
 }
 
-/// What a cell takes from one host to the next over loopback, as the run has it from circuits by these handshakes.
-fn crossings(run: &Run, handshakes: &[HandshakeType]) -> Vec<Duration> {
-    let tasks: Vec<String> = handshakes.iter().map(|handshake| format!("circuit/loopback/{handshake}/warm")).collect();
-    let blocks = run.blocks.iter().filter(|block| tasks.contains(&block.task));
-    let samples = blocks.filter_map(|block| {
-        let (_, phases) = block.phases.iter().find(|(subject, _)| subject.starts_with("parts@"))?;
-        let of = |(name, times): (&str, u32)| {
-            let at = phases.names.iter().position(|phase| phase == name)?;
-            let iterations = block.iterations.max(1);
-            Some(phases.ns.get(at)?.iter().map(move |ns| Duration::from_nanos(ns / iterations) / times))
-        };
-        Some(CROSSINGS.into_iter().filter_map(of).flatten())
+/// What the cells of a handshake's message take from one host to the next over loopback.
+fn crossings(run: &Run, handshake: HandshakeType) -> Vec<Duration> {
+    let task = format!("circuit/loopback/{handshake}/warm");
+    let samples = run.blocks.iter().filter(|block| block.task == task).filter_map(|block| {
+        let subject = block.phases.keys().find(|subject| subject.starts_with("parts@"))?;
+        let of =
+            |(name, times): (&str, u32)| Some(phase(block, subject, name)?.into_iter().map(move |time| time / times));
+        Some(CROSSINGS.into_iter().filter_map(of).flatten().collect::<Vec<_>>())
     });
     samples.flatten().collect()
+}
+
+/// How long a phase took in each round whose work did not fail.
+fn phase(block: &Block, subject: &str, name: &str) -> Option<Vec<Duration>> {
+    let phases = block.phases.get(subject)?;
+    let at = phases.names.iter().position(|phase| phase == name)?;
+    let worked = block.of_rounds_that_worked(subject, phases.ns.get(at)?);
+    let iterations = block.iterations.max(1) as f64;
+    Some(worked.into_iter().map(|ns| Duration::from_nanos((ns / iterations) as u64)).collect())
 }
 
 /// Whose costs these are, and whose the measured side's, if the two machines have different processors.
@@ -129,7 +146,7 @@ fn elsewhere(theirs: &Machine, here: &Machine) -> Option<String> {
     let same = (&theirs.cpu, theirs.short_name()) == (&here.cpu, here.short_name());
     (!same).then(|| {
         format!(
-            "WARNING: what handshakes cost in the simulation is what they cost on another machine: {}. The measured side is this machine: {}.",
+            "WARNING: what handshakes and hosts cost in the simulation is what they cost on another machine: {}. The measured side is this machine: {}.",
             theirs.line(),
             here.line()
         )
@@ -142,15 +159,8 @@ fn steps(run: &Run, handshake: HandshakeType) -> Option<(Steps, String)> {
     let plan = run.tasks.iter().find(|record| record.task == task)?.plan.as_ref()?;
     let subject = plan.subjects.iter().find(|subject| subject.starts_with("candor@"))?;
     let blocks: Vec<&Block> = run.blocks.iter().filter(|block| block.task == task).collect();
-    let [start, answer, finish] = PHASES.map(|name| {
-        let samples = blocks.iter().filter_map(|block| {
-            let phases = block.phases.get(subject)?;
-            let at = phases.names.iter().position(|phase| phase == name)?;
-            let iterations = block.iterations.max(1);
-            Some(phases.ns.get(at)?.iter().map(move |ns| Duration::from_nanos(ns / iterations)))
-        });
-        samples.flatten().collect::<Vec<_>>()
-    });
+    let [start, answer, finish] =
+        PHASES.map(|name| blocks.iter().filter_map(|block| phase(block, subject, name)).flatten().collect::<Vec<_>>());
     let whole = !start.is_empty() && !answer.is_empty() && !finish.is_empty();
     whole.then(|| (Steps { start, answer, finish }, subject.clone()))
 }

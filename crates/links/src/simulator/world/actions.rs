@@ -70,7 +70,7 @@ impl World {
     /// nothing else of the circuit goes on meanwhile.
     fn extended(&mut self, circuit: u32, hop: usize) {
         let finish = self.costs.draw(self.handshake, Work::Finish, &mut self.random)
-            + self.costs.exchange(hop, &mut self.random);
+            + self.costs.exchange(self.handshake, hop, &mut self.random);
         let Circuit { outcome, step_began, .. } = &mut self.circuits[circuit as usize];
         outcome.hops.push(self.now + finish - *step_began);
         *step_began = self.now + finish;

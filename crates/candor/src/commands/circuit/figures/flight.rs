@@ -29,6 +29,9 @@ pub(in crate::commands::circuit) fn write(
     all: &[(HandshakeType, Circuits)],
     talk: Talk,
 ) -> Result<(), Failure> {
+    if arguments.figures.is_empty() {
+        return Ok(());
+    }
     let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
     let name = &plan.topology.name;
     let ends = plan.topology.orbit.as_ref().map(|orbit| [orbit.user, orbit.gateway]);

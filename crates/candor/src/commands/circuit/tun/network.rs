@@ -36,7 +36,7 @@ pub(super) struct Network {
     circuits: u32,
     settle: Duration,
     /// Packets shall not wait for a CPU to be woken.
-    _awake: Awake,
+    _awake: Option<Awake>,
 }
 
 /// What was measured.
@@ -56,7 +56,12 @@ impl Measured {
 impl Network {
     pub(super) fn start(plan: &Plan, talk: Talk) -> Result<Self, Failure> {
         let set = plan.set.as_deref();
-        let awake = Awake::start().map_err(|error| Failure::Error(format!("can't keep the CPUs awake: {error}")))?;
+        let awake = Awake::start();
+        if let Err(error) = &awake {
+            talk.say(&format!(
+                "CPUs may sleep between packets, which makes circuits slower: no thread may become idle: {error}"
+            ));
+        }
         let testbed = Testbed::start(&plan.topology, set, plan.seed)?;
         let target = address(Role::Target, 0);
         let mut others = Vec::new();
@@ -83,7 +88,7 @@ impl Network {
         for pair in Role::ALL[..4].windows(2) {
             settle += round_trip(plan, pair)? * 2;
         }
-        Ok(Self { testbed, entries, builder, _others: others, circuits: 0, settle, _awake: awake })
+        Ok(Self { testbed, entries, builder, _others: others, circuits: 0, settle, _awake: awake.ok() })
     }
 
     /// Builds circuits by a handshake, one after another, and calls `each` after each.
