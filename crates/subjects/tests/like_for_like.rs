@@ -7,8 +7,11 @@ use candor_lab::{Habit, Provenance, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+/// Subjects by name, and what each says of itself.
+type Subjects = Vec<(String, Provenance)>;
+
 /// All tasks with the subjects that can be made here, and what each says of itself.
-static MADE: LazyLock<Vec<(String, Vec<(String, Provenance)>)>> =
+static MADE: LazyLock<Vec<(String, Subjects)>> =
     LazyLock::new(|| candor_subjects::tasks().iter().map(|task| (task.name.clone(), made(task))).collect());
 
 fn made(task: &Task) -> Vec<(String, Provenance)> {
