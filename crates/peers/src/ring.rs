@@ -3,6 +3,7 @@
 #![cfg(feature = "peer-ring")]
 
 mod ec;
+mod rsa;
 
 use crate::contract;
 use crate::contract::hash::{Algorithm, Shape};
@@ -35,6 +36,10 @@ impl Offers for Offer {
 
     fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
         vec![ec::ec(curve, op)]
+    }
+
+    fn rsa(&self, size: contract::rsa::Size, op: contract::rsa::Op) -> Vec<Entry> {
+        vec![rsa::rsa(size, op)]
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

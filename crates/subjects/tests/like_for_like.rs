@@ -21,9 +21,20 @@ const DRAWS: &str = "draws randomness by a system call";
 fn only_work_that_needs_randomness_draws_it() {
     let mut drawing = BTreeMap::new();
     for task in candor_subjects::tasks() {
-        // What draws: fresh keys, encapsulation, signatures with a nonce, public-key encryption, and whatever consists of them.
-        let needs =
-            ["keygen", "encaps", "exchange", "sign", "encrypt", "handshake", "opaque/", "oprf/", "keypair", "ntor/"];
+        // What draws: fresh keys, encapsulation, signatures with a nonce, public-key encryption, blindings, and whatever consists of them.
+        let needs = [
+            "keygen",
+            "encaps",
+            "exchange",
+            "sign",
+            "encrypt",
+            "handshake",
+            "opaque/",
+            "oprf/",
+            "keypair",
+            "ntor/",
+            "oaep-decrypt",
+        ];
         if needs.iter().any(|word| task.name.contains(word)) {
             continue;
         }
