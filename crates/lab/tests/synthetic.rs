@@ -71,23 +71,18 @@ fn run(noise: Noise, ratio: f64, seed: u64) -> Run {
             ..Block::default()
         });
     }
+    let manifest = Manifest {
+        schema: SCHEMA,
+        comparisons: 1,
+        processes: PROCESSES,
+        clock_quantum_ns: noise.quantum,
+        ..Manifest::default()
+    };
     Run {
-        name: "synthetic".into(),
-        manifest: Manifest {
-            schema: SCHEMA,
-            comparisons: 1,
-            processes: PROCESSES,
-            clock_quantum_ns: noise.quantum,
-            ..Manifest::default()
-        },
         tasks: vec![TaskRecord { task: "task".into(), what: String::new(), bytes: None, plan: Some(plan) }],
-        subjects: Vec::new(),
-        refusals: Vec::new(),
         blocks,
-        lost: Vec::new(),
-        trials: Vec::new(),
         end: End { during: Default::default(), seconds: 1.0, interrupted: false },
-        sha256: String::new(),
+        ..Run::empty("synthetic", manifest)
     }
 }
 

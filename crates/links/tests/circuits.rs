@@ -43,6 +43,19 @@ fn delays_alone_make_the_time_that_arithmetic_gives_on_every_topology_with_every
 }
 
 #[test]
+fn hosts_are_charged_for_each_crossing_of_the_handshake_that_is_built() {
+    let plan = Plan::new(topology("sagin-05").ideal(), HandshakeType::Hybrid768);
+    let alone = plan.delays_alone().unwrap();
+    let built = |of| {
+        let costs = Costs::none().with_crossings(of, vec![Duration::from_micros(10)]);
+        World::new(&Plan { costs, ..plan.clone() }).unwrap().build().built.unwrap()
+    };
+    // To the first hop and back two, to the second four, to the third six.
+    assert_eq!(built(HandshakeType::Hybrid768), alone + Duration::from_micros(120));
+    assert_eq!(built(HandshakeType::Ntor), alone, "another handshake's");
+}
+
+#[test]
 fn the_arithmetic_is_twelve_traversals_and_eighteen_more_for_the_links() {
     // Three links of 10 ms each.
     let text = r#"

@@ -52,18 +52,8 @@ fn every_habit_is_declared_and_told() {
 /// A run of all tasks in which nothing was measured: every epoch takes as long.
 fn unmeasured() -> Run {
     let end = End { during: Default::default(), seconds: 1.0, interrupted: false };
-    let mut run = Run {
-        name: "unmeasured".into(),
-        manifest: Manifest { processes: 1, ..Manifest::default() },
-        tasks: Vec::new(),
-        subjects: Vec::new(),
-        refusals: Vec::new(),
-        blocks: Vec::new(),
-        lost: Vec::new(),
-        trials: Vec::new(),
-        end,
-        sha256: String::new(),
-    };
+    let mut run = Run::empty("unmeasured", Manifest { processes: 1, ..Manifest::default() });
+    run.end = end;
     for (task, made) in MADE.iter().filter(|(_, made)| !made.is_empty()) {
         let mut subjects: Vec<String> = made.iter().map(|(subject, _)| subject.clone()).collect();
         subjects.insert(1, control_of(&subjects[0]));

@@ -206,7 +206,9 @@ impl Run {
         Ok(run)
     }
 
-    fn empty(name: &str, manifest: Manifest) -> Self {
+    /// A run of which nothing but its beginning is known: no tasks, no end, no seal.
+    #[must_use]
+    pub fn empty(name: &str, manifest: Manifest) -> Self {
         Self {
             name: name.replace(is_unprintable, "\u{fffd}"),
             manifest,

@@ -20,21 +20,27 @@ pub(super) struct Found {
     pub(super) costs: Costs,
     /// Where they come from, or why there are none.
     pub(super) says: String,
-    /// A warning for those who measure beside them, if they are another machine's.
-    pub(super) elsewhere: Option<String>,
+    /// Whose they are, if there are any.
+    machine: Option<Machine>,
     /// How many handshakes have a cost, and of how many it is known what hosts do besides.
     known: (usize, usize),
+}
+
+impl Found {
+    fn none(says: String) -> Self {
+        Self { costs: Costs::none(), says, machine: None, known: (0, 0) }
+    }
+
+    /// A warning for those who measure beside them, if they are another machine's.
+    pub(super) fn elsewhere(&self) -> Option<String> {
+        elsewhere(self.machine.as_ref()?, &Machine::here())
+    }
 }
 
 /// The costs of these handshakes from the run that the user names, or from the newest of those that know most of them.
 pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<Found, Failure> {
     if asked == Some(Path::new("none")) {
-        return Ok(Found {
-            costs: Costs::none(),
-            says: "none, as asked for".to_owned(),
-            elsewhere: None,
-            known: (0, 0),
-        });
+        return Ok(Found::none("none, as asked for".to_owned()));
     }
     if let Some(path) = asked {
         let run = Run::open(path)?;
@@ -62,10 +68,9 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
             return Ok(best);
         }
     }
-    let says = format!(
+    Ok(Found::none(format!(
         "none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake circuit/loopback`"
-    );
-    Ok(Found { costs: Costs::none(), says, elsewhere: None, known: (0, 0) })
+    )))
 }
 
 /// Run files by name, which begins with the date, the newest first.
@@ -116,8 +121,7 @@ fn from(run: &Run, handshakes: &[HandshakeType]) -> Option<Found> {
         "drawn from the samples of {first} in run {}{hosts}, every host as fast as its machine{without}",
         run.name
     );
-    let elsewhere = elsewhere(&run.manifest.machine, &Machine::here());
-    Some(Found { costs, says, elsewhere, known })
+    Some(Found { costs, says, machine: Some(run.manifest.machine.clone()), known })
 }
 
 /// What the cells of a handshake's message take from one host to the next over loopback.

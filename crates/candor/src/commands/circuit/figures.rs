@@ -22,11 +22,7 @@ pub(super) fn write(
     crossovers: &[(HandshakeType, Crossover)],
     talk: Talk,
 ) -> Result<(), Failure> {
-    if arguments.figures.is_empty() {
-        return Ok(());
-    }
-    let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
-    let save = |figure: &Figure| save_figure(figure, &plan.topology.name, &arguments.figures, directory, talk);
+    let Some(save) = saver(arguments, plan, talk) else { return Ok(()) };
     match bandwidth(plan, costs, crossovers) {
         Some(figure) => save(&figure),
         None => {
@@ -36,13 +32,21 @@ pub(super) fn write(
     }
 }
 
+/// Writes a figure of a plan's topology as what was asked for. `None` if no figure was.
+fn saver(arguments: &CircuitArguments, plan: &Plan, talk: Talk) -> Option<impl Fn(&Figure) -> Result<(), Failure>> {
+    let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
+    let save = move |figure: &Figure| save_figure(figure, &plan.topology.name, &arguments.figures, directory, talk);
+    (!arguments.figures.is_empty()).then_some(save)
+}
+
 /// How much longer a circuit takes than by the first handshake, by bandwidth: a falling line for messages, and a level one for computation.
 fn bandwidth(plan: &Plan, costs: &str, crossovers: &[(HandshakeType, Crossover)]) -> Option<Figure> {
     let of = |handshake: &HandshakeType, found: &Crossover| {
         let points = found.messages.iter().map(|&(rate, more)| Some((rate as f64 / 1e6, more * 1e3)));
         let level = found.messages.iter().map(|&(rate, _)| Some((rate as f64 / 1e6, found.computation * 1e3)));
-        let marks = found.crossing().rate().map(|rate| (rate / 1e6, found.computation * 1e3, String::new()));
-        let name = match found.crossing().rate() {
+        let rate = found.crossing().rate();
+        let marks = rate.map(|rate| (rate / 1e6, found.computation * 1e3, String::new()));
+        let name = match rate {
             Some(rate) => format!("{handshake} (ring: {:.0} Mbit/s)", rate / 1e6),
             None => handshake.to_string(),
         };

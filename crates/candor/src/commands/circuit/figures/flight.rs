@@ -1,16 +1,15 @@
 //! Figures of satellites that pass: the delay and the time to circuit over time, and where the satellites are meanwhile.
 
+use super::saver;
 use crate::Failure;
 use crate::cli::CircuitArguments;
 use crate::commands::circuit::pass::Circuits;
-use crate::commands::report::save_figure;
 use crate::output::Talk;
 use candor_lab::figure::{Axis, Figure, Panel, Series};
 use candor_links::orbit::{GroundPoint, Link, State, Terminal, Track};
 use candor_links::simulator::{Outcome, Plan};
 use candor_links::topology::Flight;
 use candor_network::HandshakeType;
-use std::path::Path;
 use std::time::Duration;
 
 /// Points of a line over time, about.
@@ -29,15 +28,12 @@ pub(in crate::commands::circuit) fn write(
     all: &[(HandshakeType, Circuits)],
     talk: Talk,
 ) -> Result<(), Failure> {
-    if arguments.figures.is_empty() {
-        return Ok(());
-    }
-    let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
+    let Some(save) = saver(arguments, plan, talk) else { return Ok(()) };
     let name = &plan.topology.name;
     let ends = plan.topology.orbit.as_ref().map(|orbit| [orbit.user, orbit.gateway]);
     let figures = [over_time(name, flight, costs, all), ends.and_then(|ends| ground_track(name, flight, ends))];
     for figure in figures.into_iter().flatten() {
-        save_figure(&figure, name, &arguments.figures, directory, talk)?;
+        save(&figure)?;
     }
     Ok(())
 }

@@ -149,8 +149,8 @@ impl Report {
             packets(&self.counts)
         );
         text += &paragraph("", &heading, wide);
-        if let Some(warning) = &costs.elsewhere {
-            text += &paragraph("", warning, wide);
+        if let Some(warning) = costs.elsewhere() {
+            text += &paragraph("", &warning, wide);
         }
         text.push('\n');
         let mut table = Table::new(&[&[Align::Left][..], &[Align::Right; 7], &[Align::Left]].concat());
@@ -236,7 +236,7 @@ impl Report {
             .collect();
         Ok(json!({
             "topology": self.plan.topology.name, "set": self.plan.set, "cold": self.plan.start == Start::Cold, "losses": self.loses,
-            "seed": self.plan.seed, "costs": costs.says, "warning": costs.elsewhere, "delays_alone_ns": ns(Some(self.plan.delays_alone()?)),
+            "seed": self.plan.seed, "costs": costs.says, "warning": costs.elsewhere(), "delays_alone_ns": ns(Some(self.plan.delays_alone()?)),
             "packets": packets_json(&self.counts), "rows": rows,
         }))
     }
