@@ -1,7 +1,7 @@
-//! The clock, and the only function that reads it around a subject.
+//! The clock, and the two functions that read it around a subject: [`epoch`] once before and once after, [`phased_epoch`] between phases as well.
 //!
 //! With one call site for each of two subjects, a third of all comparisons of identical code showed a difference. Therefore
-//! [`epoch`] is the only call site: it is never inlined and calls every subject through `dyn`.
+//! each is the only call site of its kind: it is never inlined and calls every subject through `dyn`.
 
 use crate::Subject;
 use std::time::Instant;

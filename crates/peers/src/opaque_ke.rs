@@ -1,4 +1,4 @@
-//! opaque-ke, Meta's OPAQUE in Rust: as published, and with its KEM taken from AWS-LC, which is what candor uses.
+//! opaque-ke, Meta's OPAQUE in Rust: as published, and with its KEM taken from AWS-LC. candor has a KEM of its own there, with arms up to AVX-512.
 
 #![cfg(feature = "peer-opaque-ke")]
 
