@@ -32,7 +32,7 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     handshakes: BTreeMap<HandshakeType, Steps>,
-    /// What the cells of a message take from one host to the next beside the link's time; one that is missing takes nothing.
+    /// What the cells of a handshake's message take from one host to the next beside the link's time; one that is missing takes nothing.
     crossings: BTreeMap<HandshakeType, Vec<Duration>>,
     /// Added to each step `answer`; the sensitivity of a circuit to computation is measured with it.
     more: Duration,
@@ -69,12 +69,19 @@ impl Costs {
     /// What one hop computes: the sum of its steps' medians. `None` if there are no samples of this handshake.
     pub fn hop(&self, handshake: HandshakeType) -> Option<Duration> {
         let Steps { start, answer, finish } = self.handshakes.get(&handshake)?;
-        let median = |samples: &Vec<Duration>| {
-            let mut samples = samples.clone();
-            samples.sort_unstable();
-            samples.get(samples.len() / 2).copied()
-        };
-        [start, answer, finish].into_iter().map(median).sum()
+        [start, answer, finish].into_iter().map(|samples| median(samples)).sum()
+    }
+
+    /// What hosts do besides computing, by the median of its samples: without luck, so that differences are exact. Computation takes no time.
+    #[must_use]
+    pub fn hosts(&self) -> Self {
+        let medians = self.crossings.iter().map(|(handshake, samples)| (*handshake, Vec::from_iter(median(samples))));
+        Self { crossings: medians.collect(), ..Self::none() }
+    }
+
+    /// Whether there are samples of what hosts do besides for this handshake.
+    pub fn knows_hosts(&self, handshake: HandshakeType) -> bool {
+        self.crossings.get(&handshake).is_some_and(|samples| !samples.is_empty())
     }
 
     /// What the hosts on the way to a hop and back add to an exchange: a sample for each crossing.
@@ -83,6 +90,12 @@ impl Costs {
             Some(samples) if !samples.is_empty() => (0..2 * hop).map(|_| samples[random.below(samples.len())]).sum(),
             _ => Duration::ZERO,
         }
+    }
+
+    /// The same for one cell there and one back: by samples of ntor, whose messages are that, where there are any.
+    pub(crate) fn exchange_of_a_cell(&self, handshake: HandshakeType, hop: usize, random: &mut Random) -> Duration {
+        let ntor = HandshakeType::Ntor;
+        self.exchange(if self.knows_hosts(ntor) { ntor } else { handshake }, hop, random)
     }
 
     /// A sample of a step.
@@ -98,4 +111,11 @@ impl Costs {
             _ => more,
         }
     }
+}
+
+/// The middle one of the samples.
+fn median(samples: &[Duration]) -> Option<Duration> {
+    let mut samples = samples.to_vec();
+    samples.sort_unstable();
+    samples.get(samples.len() / 2).copied()
 }

@@ -33,6 +33,11 @@ impl Times {
         self.0.len()
     }
 
+    /// All of them.
+    pub fn all(&self) -> &[Duration] {
+        &self.0
+    }
+
     /// The time that `percent` of all are at or below (nearest rank). `None` if fewer than ten times lie on its shorter side: it would be the luck of a
     /// few. The median needs one time only.
     pub fn percentile(&self, percent: u32) -> Option<Duration> {
@@ -154,25 +159,37 @@ impl Summary {
 pub struct Sensitivity {
     /// One more exchange of a cell between the client and the last hop.
     pub round_trip: Duration,
-    /// One more cell of 514 bytes each way, in the messages that create a hop: the difference between hybrid-1024 and hybrid-512, by the cells
-    /// that hybrid-1024 sends more over the first link.
+    /// One more cell of 514 bytes each way, in the message that creates one of the three hops, whichever it is: the difference between hybrid-1024 and
+    /// hybrid-512, by the cells that hybrid-1024 sends more over the first link in all three creations together.
     pub cell: Duration,
     /// One more microsecond of each relay's answer.
     pub microsecond: Duration,
+    /// Whether a round trip more has what hosts do besides, by the medians of its samples. Without samples it is left out.
+    pub round_trip_has_hosts: bool,
+    /// Whether a cell more has it: then it is known of both handshakes.
+    pub cell_has_hosts: bool,
 }
 
-/// Adds one thing at a time to a plan, without losses and drawn costs, so that differences are exact. `None` where even then no circuit is built in time.
+/// Adds one thing at a time to a plan, without losses, without what handshakes compute, and with the medians of what hosts do besides, so that differences
+/// are exact. `None` where even then no circuit is built in time.
 ///
 /// # Errors
 /// Those of [`World::new`].
 pub fn sensitivity(plan: &Plan) -> Result<Option<Sensitivity>, SimulatorError> {
-    let plan = Plan { topology: plan.topology.clone().lossless(), costs: Costs::none(), fetch: None, ..plan.clone() };
+    let hosts = plan.costs.hosts();
+    let plan = Plan { topology: plan.topology.clone().lossless(), costs: hosts.clone(), fetch: None, ..plan.clone() };
     debug_assert!(plan.topology.links.iter().all(|link| link.ways[0].loss == Loss::None));
     let build = |plan: &Plan| World::new(plan).map(|mut world| world.build());
     let time = |plan: &Plan| build(plan).map(|outcome| outcome.built);
     let base = time(&plan)?;
     let exchange = time(&Plan { more_round_trips: plan.more_round_trips + 1, ..plan.clone() })?;
-    let slow = time(&Plan { costs: Costs::none().and_more(Duration::from_millis(1)), ..plan.clone() })?;
+    let slow = time(&Plan { costs: hosts.clone().and_more(Duration::from_millis(1)), ..plan.clone() })?;
+    // Of one of them alone they would be no difference of cells.
+    let cell_has_hosts =
+        [HandshakeType::Hybrid512, HandshakeType::Hybrid1024].into_iter().all(|handshake| hosts.knows_hosts(handshake));
+    let round_trip_has_hosts =
+        [HandshakeType::Ntor, plan.handshake].into_iter().any(|handshake| hosts.knows_hosts(handshake));
+    let plan = Plan { costs: if cell_has_hosts { hosts } else { Costs::none() }, ..plan };
     let small = build(&Plan { handshake: HandshakeType::Hybrid512, ..plan.clone() })?;
     let large = build(&Plan { handshake: HandshakeType::Hybrid1024, ..plan })?;
     let bytes = large.bytes[0][0].saturating_sub(small.bytes[0][0]).max(1);
@@ -182,6 +199,8 @@ pub fn sensitivity(plan: &Plan) -> Result<Option<Sensitivity>, SimulatorError> {
         round_trip: exchange.saturating_sub(base),
         cell: large.saturating_sub(small).mul_f64(514.0 / bytes as f64),
         microsecond: slow.saturating_sub(base) / 1000,
+        round_trip_has_hosts,
+        cell_has_hosts,
     }))
 }
 
@@ -236,6 +255,49 @@ mod tests {
         assert_eq!(found.microsecond, Duration::from_micros(3));
         let found = sensitivity(&self::plan("sagin-12")).unwrap().unwrap();
         assert!(found.cell > Duration::from_micros(100), "{found:?}");
+    }
+
+    #[test]
+    fn a_round_trip_more_has_six_crossings_and_what_is_left_out_is_said() {
+        let mut plan = plan("leo-bent-pipe");
+        plan.topology = plan.topology.ideal();
+        let micros = |micros: &[u64]| micros.iter().copied().map(Duration::from_micros).collect::<Vec<_>>();
+        let bare = sensitivity(&plan).unwrap().unwrap();
+        assert!(!bare.round_trip_has_hosts && !bare.cell_has_hosts);
+        // The median is taken, of this handshake's samples where there are none of ntor.
+        plan.costs = Costs::none().with_crossings(HandshakeType::Hybrid768, micros(&[1, 10, 1000]));
+        let found = sensitivity(&plan).unwrap().unwrap();
+        assert_eq!(found.round_trip, bare.round_trip + Duration::from_micros(60));
+        assert!(found.round_trip_has_hosts && !found.cell_has_hosts);
+        assert_eq!((found.cell, found.microsecond), (bare.cell, bare.microsecond));
+        // A probe is one cell, as a message of ntor is.
+        plan.costs = plan.costs.with_crossings(HandshakeType::Ntor, micros(&[4]));
+        assert_eq!(sensitivity(&plan).unwrap().unwrap().round_trip, bare.round_trip + Duration::from_micros(24));
+        // Half of what a cell costs is no cost of a cell.
+        plan.costs = plan.costs.with_crossings(HandshakeType::Hybrid1024, micros(&[30]));
+        assert_eq!(sensitivity(&plan).unwrap().unwrap().cell, bare.cell);
+        plan.costs = plan.costs.with_crossings(HandshakeType::Hybrid512, micros(&[20]));
+        let found = sensitivity(&plan).unwrap().unwrap();
+        assert!(found.cell_has_hosts && found.cell > bare.cell, "{found:?}");
+    }
+
+    #[test]
+    fn a_cell_more_is_one_in_one_creation() {
+        let text = r#"
+            title = "row"
+            source = "test"
+            node = [{ name = "a", kind = "ground" }, { name = "b", kind = "server" }, { name = "c", kind = "server" }, { name = "d", kind = "server" }]
+            link = [
+                { between = ["a", "b"], delay_ms = 10, rate_mbit = 1 }, { between = ["b", "c"], delay_ms = 10, rate_mbit = 1000 },
+                { between = ["c", "d"], delay_ms = 10, rate_mbit = 1000 },
+            ]
+            roles = { client = "a", guard = "b", middle = "c", exit = "d", target = "d" }
+        "#;
+        let plan = Plan::new(Topology::parse("row", text).unwrap(), HandshakeType::Hybrid768);
+        let cell = sensitivity(&plan).unwrap().unwrap().cell.as_secs_f64();
+        // One cell there and one back over the slow link, whichever hop is created: not three. Headers and the other links are a few percent.
+        let least = 2.0 * 514.0 * 8.0 / 1e6;
+        assert!((least * 0.9..least * 1.2).contains(&cell), "{cell} for {least}");
     }
 
     #[test]

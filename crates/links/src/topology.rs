@@ -19,6 +19,7 @@ mod ways;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use flight::{Flight, FlightError, NeverSeen, Orbit, Satellites};
+pub use read::MOST_BYTES;
 pub use ways::Step;
 
 use crate::model::{LinkModel, Loss, Profile};

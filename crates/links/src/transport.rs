@@ -5,7 +5,8 @@
 //!
 //! What it does as the kernel does:
 //!
-//! - SYN, SYN-ACK, ACK, sent again after 1 s, 2 s, 4 s … (RFC 6298), but a SYN five times after 1 s before that begins (Linux 6.5 and later);
+//! - SYN, SYN-ACK, ACK, sent again after 1 s, 2 s, 4 s … (RFC 6298), but a SYN five times after 1 s before that begins (Linux 6.5 and later); who hears
+//!   nothing gives up after eleven SYNs, at 131 s, or six SYN-ACKs, at 63 s;
 //! - an initial window of ten segments (RFC 6928), slow start, one segment more for each that is acknowledged, growth only where the window
 //!   was in use;
 //! - smoothed round-trip times, a retransmission timeout of at least 200 ms above them, doubled each time (RFC 6298, with Linux's minimum); the
@@ -16,9 +17,8 @@
 //!   it. A gap is reported at once;
 //! - small writes leave at once (TCP_NODELAY, as `network` sets it).
 //!
-//! Where it differs from the kernel: congestion avoidance is Reno's, by CUBIC's factor of 0.7, not CUBIC's curve; there is no receive window, no pacing, no
-//! slow start after idleness, no ECN, no undoing of a reduction that was wrong; a window shrinks in one step and not over a round trip;
-//! a selective acknowledgement names every range and not the latest three; nothing closes. Timers are exact, while the kernel's count in jiffies.
+//! Congestion control is Reno's, which every kernel has and `testbed` asks for. Where it differs from that: there is no receive window, no pacing, no slow start after
+//! idleness, no ECN, no undoing of a reduction that was wrong; a window shrinks in one step and not over a round trip; a selective acknowledgement names every range and not the latest three; nothing closes. Timers are exact, while the kernel's count in jiffies.
 
 mod receive;
 mod send;
@@ -30,13 +30,15 @@ use std::time::Duration;
 
 /// Bytes of data in a full segment: an Ethernet frame's 1500 without the headers.
 pub const SEGMENT: u64 = 1448;
-/// SYNs, or answers to one, before an end gives up (Linux, `tcp_syn_retries`: six more than the first).
-const MOST_SYNS: u32 = 7;
 /// Bytes of the headers of a segment: IPv4's 20, TCP's 20, and 12 of time stamps.
 pub const HEADERS: usize = 52;
 
 /// SYNs that are sent again after the same time before it doubles (Linux, `tcp_syn_linear_timeouts`, which is 4: the first doubling follows the fifth).
 const LINEAR: u32 = 4;
+/// Timeouts after which a SYN is sent once more: Linux adds `tcp_syn_retries`, which is 6, to those that are linear.
+const MOST_SYNS: u32 = LINEAR + 6;
+/// Timeouts after which the answer to a SYN is sent once more (Linux, `tcp_synack_retries`).
+const MOST_ANSWERS: u32 = 5;
 
 /// One segment, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub struct Endpoint {
     state: State,
     /// When SYN or SYN-ACK was last sent, how often, and when it is sent again.
     handshake: (Duration, u32),
+    /// How often nothing had come by then. A second SYN is answered again and is no timeout.
+    timeouts: u32,
     again_at: Option<Duration>,
     sending: Sending,
     receiving: Receiving,
@@ -98,6 +102,7 @@ impl Endpoint {
         Self {
             state: State::Closed,
             handshake: (Duration::ZERO, 0),
+            timeouts: 0,
             again_at: None,
             sending: Sending::new(),
             receiving: Receiving::new(),
@@ -159,9 +164,11 @@ impl Endpoint {
     /// Does what is due.
     pub fn tick(&mut self, now: Duration) {
         let is_late = self.again_at.is_some_and(|at| at <= now);
-        if is_late && self.handshake.1 == MOST_SYNS {
+        let most = if self.state == State::Answering { MOST_ANSWERS } else { MOST_SYNS };
+        if is_late && self.timeouts == most {
             self.give_up();
         } else if is_late {
+            self.timeouts += 1;
             self.shake(now);
         }
         if self.state == State::Open {
@@ -221,9 +228,9 @@ impl Endpoint {
         let (_, sent) = self.handshake;
         self.handshake = (now, sent + 1);
         let acknowledges = self.state == State::Answering;
-        // 1 s, doubled each time (RFC 6298, section 2.1), at most a minute.
-        let doublings = if acknowledges { sent } else { sent.saturating_sub(LINEAR) };
-        self.again_at = Some(now + Duration::from_secs(1 << doublings.min(6)));
+        // 1 s, doubled each time (RFC 6298, section 2.1).
+        let doublings = if acknowledges { self.timeouts } else { self.timeouts.saturating_sub(LINEAR) };
+        self.again_at = Some(now + Duration::from_secs(1 << doublings));
         self.out.push_back(Segment { syn: true, acknowledges, start: 0, length: 0, ack: 0, ranges: Vec::new() });
     }
 

@@ -66,10 +66,17 @@ pub use jiff::Timestamp;
 /// The one element set on which the satellite links of hmx615/pq-ntor-experiment rest (`sagin-experiments/satellite_orbit.py`).
 pub const EXAMPLE: &str = include_str!("../../data/57795.tle");
 
+/// Bytes that a file of element sets may have: ten thousand of them as XML.
+pub const MOST_BYTES: usize = 1 << 25;
+
 /// Reads all element sets of a file: TLEs of two or three lines, or OMMs as JSON, KVN or XML. Which of those it is, its first character says.
 ///
-/// Errors name the line. Refused are, among others, wrong checksums, other theories than SGP4, and orbits whose perigee lies inside the Earth.
+/// Errors name the line. Refused are files of more than [`MOST_BYTES`], and, among others, wrong checksums, other theories than SGP4, and orbits whose perigee lies inside the Earth.
 pub fn read(bytes: &[u8]) -> Result<Vec<Elements>, Error> {
+    if bytes.len() > MOST_BYTES {
+        let what = "size of the file in bytes";
+        return Err(Error::OutOfRange { what, value: bytes.len() as f64, allowed: "at most 33554432" });
+    }
     let first = bytes.trim_ascii_start().first();
     match str::from_utf8(bytes) {
         Ok(text) if matches!(first, Some(b'{' | b'[')) => omm::read_json(text),

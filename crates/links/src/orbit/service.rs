@@ -7,7 +7,6 @@ use super::passes::{after, check_mask, turn};
 use super::satellite::Satellite;
 use crate::DelayTrace;
 use jiff::Timestamp;
-use std::fmt::Write;
 use std::time::Duration;
 
 mod choice;
@@ -155,29 +154,6 @@ impl Plan {
             }
         };
         DelayTrace { samples: self.samples.iter().map(|sample| (sample.at, sample.link.map(delay))).collect() }
-    }
-
-    /// All samples as CSV, with the user's Doppler shift at a carrier in Hz. Where there is no link, the other columns are empty.
-    pub fn csv(&self, satellites: &[Satellite], carrier: f64) -> String {
-        let mut text =
-            "seconds,delay_ms,satellite,azimuth_deg,elevation_deg,range_km,range_rate_km_s,doppler_hz\n".to_owned();
-        for Sample { at, link } in &self.samples {
-            let seconds = at.as_secs_f64();
-            // Writing to a string can't fail.
-            let _ = match link {
-                Some(Link { delay, satellite, user, .. }) => {
-                    let name = satellites.get(*satellite).map_or("", Satellite::name).replace(['"', ',', '\n'], " ");
-                    let Look { azimuth, elevation, range, range_rate } = user;
-                    let (delay, doppler) = (delay.as_secs_f64() * 1e3, user.doppler(carrier));
-                    writeln!(
-                        text,
-                        "{seconds:.9},{delay:.6},{name},{azimuth:.4},{elevation:.4},{range:.4},{range_rate:.6},{doppler:.1}"
-                    )
-                }
-                None => writeln!(text, "{seconds:.9},,,,,,,"),
-            };
-        }
-        text
     }
 }
 

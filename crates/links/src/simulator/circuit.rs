@@ -27,6 +27,10 @@ pub(super) struct Circuit {
     pub(super) round_trips: u32,
     pub(super) stream: Option<StreamId>,
     pub(super) fetch_began: Duration,
+    /// The client has had CONNECTED.
+    pub(super) is_connected: bool,
+    /// What hosts take to pass on the request and a piece of the page.
+    pub(super) page_hosts: Duration,
     /// There is an event for its deadline, or for an earlier one.
     pub(super) is_watched: bool,
     pub(super) done: bool,
@@ -46,6 +50,8 @@ impl Circuit {
             round_trips,
             stream: None,
             fetch_began: Duration::ZERO,
+            is_connected: false,
+            page_hosts: Duration::ZERO,
             is_watched: false,
             done: false,
             counted: false,

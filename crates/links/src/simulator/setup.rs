@@ -24,6 +24,12 @@ pub const ROUND_TRIPS: u32 = 3;
 /// relay makes may take as long (`RelayLimits::link`), which ends no circuit here: the client has given the hop up by then.
 pub const LIMIT: Duration = Duration::from_secs(10);
 
+/// How long a client waits until a stream is open, from when it asks: `ClientOptions::stream` of `candor-network`.
+pub const STREAM: Duration = Duration::from_secs(20);
+
+/// How long an exit waits for the target to be there, from when it is asked: `RelayLimits::connect` of `candor-network`.
+pub const CONNECT: Duration = Duration::from_secs(15);
+
 /// TLS's header, content type and tag, for each record.
 pub(super) const RECORD: u64 = 22;
 /// Most bytes in a record.

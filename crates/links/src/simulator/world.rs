@@ -37,6 +37,12 @@ enum Event {
     Answer { circuit: u32, relay: u8 },
     /// The client has waited long enough, for its link or for a hop.
     Deadline { circuit: u32 },
+    /// The client begins a further round trip to the last hop.
+    Probe { circuit: u32 },
+    /// The client has been told that its stream is open, and asks for the page.
+    Request { circuit: u32 },
+    /// The client, or the exit, has waited long enough for the stream to be open.
+    Impatient { circuit: u32, is_exit: bool },
 }
 
 /// A world with its virtual time. See [the module](super).
@@ -193,6 +199,9 @@ impl World {
             Event::Begin { circuit } => writeln!(trace, "{time} begin {circuit}"),
             Event::Answer { circuit, relay } => writeln!(trace, "{time} answer {circuit} {relay}"),
             Event::Deadline { circuit } => writeln!(trace, "{time} deadline {circuit}"),
+            Event::Probe { circuit } => writeln!(trace, "{time} probe {circuit}"),
+            Event::Request { circuit } => writeln!(trace, "{time} request {circuit}"),
+            Event::Impatient { circuit, is_exit } => writeln!(trace, "{time} impatient {circuit} {is_exit}"),
         };
     }
 
@@ -248,6 +257,18 @@ impl World {
                 client.tick(now);
                 self.drain_client(circuit);
                 self.watch(circuit);
+                circuit
+            }
+            Event::Probe { circuit } => {
+                self.probe(circuit);
+                circuit
+            }
+            Event::Request { circuit } => {
+                self.request(circuit);
+                circuit
+            }
+            Event::Impatient { circuit, is_exit } => {
+                self.impatient(circuit, is_exit);
                 circuit
             }
         }

@@ -11,6 +11,12 @@ use std::time::Duration;
 /// How long a pass is looked for where nobody says when one is.
 const SEARCH: Duration = Duration::from_secs(86400);
 
+/// Most satellites that may be given.
+const MOST_SATELLITES: usize = 10_000;
+
+/// Looks at a satellite that an error may take, about, to say how high they stand: a second or two.
+const MOST_LOOKS: u64 = 2_000_000;
+
 /// Seconds between the points of a satellite's way over the ground.
 const TRACK_STEP: f64 = 10.0;
 
@@ -123,6 +129,17 @@ pub enum FlightError {
         /// The topology.
         topology: String,
     },
+    /// More satellites than anybody can look through in time.
+    #[error(
+        "there are {found} satellites; expected at most {}: keep those that may serve topology {topology}",
+        MOST_SATELLITES
+    )]
+    TooMany {
+        /// The topology.
+        topology: String,
+        /// How many there are.
+        found: usize,
+    },
     /// No link opens.
     #[error(transparent)]
     NeverSeen(Box<NeverSeen>),
@@ -144,7 +161,7 @@ pub struct NeverSeen {
     pub from: Timestamp,
     /// Where it ended.
     pub until: Timestamp,
-    /// The satellite that stands highest for the user, as far as a look every half minute shows it.
+    /// The satellite that stands highest for the user, as far as a look every half minute shows it, or, where there are many satellites, one every few minutes.
     pub highest: String,
     /// When it does.
     pub time: Timestamp,
@@ -173,6 +190,9 @@ impl Topology {
         let (satellites, grid, epoch) = match (elements.or(example.as_deref()), orbit.satellites) {
             (Some([]), _) | (None, Satellites::Given) => {
                 return Err(FlightError::NoSatellites { topology: topology() });
+            }
+            (Some(elements), _) if elements.len() > MOST_SATELLITES => {
+                return Err(FlightError::TooMany { topology: topology(), found: elements.len() });
             }
             (Some(elements), _) => {
                 let satellites = elements.iter().map(Satellite::new).collect::<Result<Vec<_>, _>>()?;
@@ -239,7 +259,7 @@ fn never_seen(topology: String, connection: &Connection<'_>, from: Timestamp, le
     let Connection { satellites, user, gateway, .. } = connection;
     let at =
         |seconds: u64| from.saturating_add(jiff::SignedDuration::from_secs(seconds as i64)).unwrap_or(Timestamp::MAX);
-    let times = (0..=length.as_secs()).step_by(30).map(at);
+    let times = (0..=length.as_secs()).step_by(looks_apart(satellites.len(), length)).map(at);
     let looks = times.flat_map(|time| {
         satellites.iter().filter_map(move |satellite| {
             let state = satellite.at(time).ok()?;
@@ -259,6 +279,11 @@ fn never_seen(topology: String, connection: &Connection<'_>, from: Timestamp, le
         })),
         None => FlightError::NoSatellites { topology },
     }
+}
+
+/// How many seconds apart the looks are: half a minute, or as many as leave a number of them that can be borne.
+fn looks_apart(satellites: usize, length: Duration) -> usize {
+    (length.as_secs() * satellites as u64).div_ceil(MOST_LOOKS).max(30) as usize
 }
 
 #[cfg(test)]

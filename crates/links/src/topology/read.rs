@@ -20,6 +20,8 @@ const MOST_DELAY: f64 = 10_000.0;
 const RATES: (f64, f64) = (0.001, 1_000_000.0);
 /// Most nodes, and most links.
 const MOST: usize = 10_000;
+/// Bytes that a topology's file may have: so many nodes and links, each with ten lines.
+pub const MOST_BYTES: usize = 1 << 23;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -102,10 +104,13 @@ impl Topology {
     /// Reads a topology. `name` becomes its name, and stands in errors.
     ///
     /// # Errors
-    /// [`TopologyError`] with the line: no TOML, an unknown or missing field, a node that is not there, a value out of its range, a cycle where
+    /// [`TopologyError`] with the line: more than [`MOST_BYTES`], no TOML, an unknown or missing field, a node that is not there, a value out of its range, a cycle where
     /// `routing` is `tree`, two nodes of a circuit without a way between them. Links that follow an orbit have no delay before [`Topology::fly`].
     pub fn parse(name: &str, text: &str) -> Result<Self, TopologyError> {
         let reader = Reader { name, text };
+        if text.len() > MOST_BYTES {
+            return Err(reader.error(None, format!("more than {MOST_BYTES} bytes")));
+        }
         let file: File = toml::from_str(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
             reader.error(at, error.message())

@@ -1,6 +1,8 @@
 use super::*;
 use crate::model::Delay;
+use crate::orbit::{Satellite, Site};
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const GOOD: &str = r#"
@@ -73,6 +75,12 @@ fn a_mistake_is_named_with_its_line() {
         ("rate_mbit = 10\n", "rate_mbit = 0\n", 16, "rate_mbit is 0"),
         ("rate_mbit = 10\n", "rate_mbit = inf\n", 16, "rate_mbit is inf"),
         ("rate_mbit = 100\n", "rate_mbit = 100\nqueue_kib = 0\n", 23, "queue_kib is 0"),
+        (
+            "rate_mbit = 100\n",
+            "rate_mbit = 100\nqueue_kib = 1.1e9\n",
+            23,
+            "queue_kib is 1100000000; expected 2 to 1000000000",
+        ),
         ("rate_mbit = 100\n", "\n", 23, "back_rate_mbit without rate_mbit"),
         ("loss_percent = 1", "loss_percent = 100", 17, "loss_percent is 100; expected 0 to 90"),
         ("{ rate_mbit = 5 }", "{ rate_mbit = -5 }", 18, "rate_mbit is -5"),
@@ -137,6 +145,25 @@ fn a_mistake_about_satellites_is_named_with_its_line() {
     assert!(error.what.contains("no other satellites have links"), "{error}");
     let lone = GOOD.replace("delay_ms = 2.5", "orbit = \"up\"");
     assert!(parse(&lone).unwrap_err().what.contains("there is no table [orbit]"));
+}
+
+#[test]
+fn as_many_nodes_links_and_bytes_as_are_allowed_are_read_and_one_more_is_refused() {
+    assert!(parse(&GOOD.replace("rate_mbit = 100\n", "rate_mbit = 100\nqueue_kib = 1e9\n")).is_ok());
+    let (head, roles) = GOOD.split_once("[roles]").unwrap();
+    // A star around `c`.
+    let star = |nodes: usize, links: usize| {
+        let mut text = head.to_owned();
+        (3..nodes).for_each(|node| text += &format!("[[node]]\nname = \"{node}\"\nkind = \"server\"\n"));
+        (2..links).for_each(|link| text += &format!("[[link]]\nbetween = [\"c\", \"{}\"]\ndelay_ms = 1\n", link + 1));
+        parse(&format!("{text}[roles]{roles}"))
+    };
+    assert_eq!(star(10_000, 9_999).unwrap().nodes.len(), 10_000);
+    assert_eq!(star(10_001, 2).unwrap_err().to_string(), "t.toml: more than 10000 nodes or links");
+    assert_eq!(star(3, 10_001).unwrap_err().to_string(), "t.toml: more than 10000 nodes or links");
+    let long = |bytes: usize| format!("{GOOD}#{}", " ".repeat(bytes - GOOD.len() - 1));
+    assert!(parse(&long(MOST_BYTES)).is_ok());
+    assert_eq!(parse(&long(MOST_BYTES + 1)).unwrap_err().to_string(), "t.toml: more than 8388608 bytes");
 }
 
 #[test]
@@ -206,6 +233,50 @@ fn the_twelve_have_the_published_values() {
         // From the ground to the satellite, or to a UAV below it.
         assert!(delay < 5.5, "{number}: {delay}");
         assert!(topology.links.iter().all(|link| matches!(link.ways[0].delay, Delay::Constant(_))));
+    }
+}
+
+/// All that the files of the twelve say: a line for each link and set of values, and one for the roles.
+#[test]
+fn nothing_of_the_twelve_changes_unnoticed() {
+    let mut table = String::new();
+    for number in 1..=12 {
+        let topology = Topology::built_in(&format!("sagin-{number:02}")).unwrap().unwrap();
+        for link in &topology.links {
+            for set in [None, Some("paper")] {
+                let [from, to] = link.between.map(|node| topology.nodes[node].name.as_str());
+                let ways = link.profiles(set).each_ref().map(|way| {
+                    let Delay::Constant(delay) = way.delay else { panic!("the delays are constant") };
+                    format!("{} ns, {:?} bit/s, {:?}", delay.as_nanos(), way.rate, way.loss)
+                });
+                table += &format!("{number} {from} {to} {set:?}: {}; {}\n", ways[0], ways[1]);
+            }
+        }
+        let roles = Role::ALL.map(|role| topology.nodes[topology.node_of(role)].name.as_str());
+        table += &format!("{number}: {}\n", roles.join(" "));
+    }
+    let digest: String = Sha256::digest(table.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        digest, "f44c015d4140a38c",
+        "compare with the published values, then write down the new digest:\n{table}"
+    );
+}
+
+/// The delay that is typed into the file is that of a geostationary satellite 40° above the horizon.
+#[test]
+fn the_bent_pipe_over_geo_has_the_delay_of_its_geometry() {
+    let (satellite, time) = (Satellite::geostationary("geo", 0.0).unwrap(), "2025-03-09T12:00:00Z".parse().unwrap());
+    let look = |latitude| Site::new(latitude, 0.0, 0.0).unwrap().look(&satellite.at(time).unwrap());
+    let (mut south, mut north) = (30.0, 60.0);
+    for _ in 0..50 {
+        let middle = (south + north) / 2.0;
+        if look(middle).elevation > 40.0 { south = middle } else { north = middle }
+    }
+    let geometry = look(south).delay().as_secs_f64() * 1e3;
+    let topology = Topology::built_in("geo-bent-pipe").unwrap().unwrap();
+    for link in &topology.links[..2] {
+        let Delay::Constant(delay) = link.ways[0].delay else { panic!("it does not move") };
+        assert_eq!(delay.as_secs_f64() * 1e3, geometry.round(), "{geometry} ms");
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Segments that may be in flight at first (RFC 6928).
 const INITIAL_WINDOW: f64 = 10.0;
-/// What is left of the window after a loss (RFC 9438, section 4.6).
-const BETA: f64 = 0.7;
+/// What is left of the window after a loss: Reno's half (RFC 5681, section 3.1).
+const BETA: f64 = 0.5;
 /// Linux, `TCP_RTO_MIN`: how far the timeout is above the smoothed round trip, at least.
 const MARGIN: Duration = Duration::from_millis(200);
 /// Linux, `tcp_retries2`: timeouts in a row that an end bears.
@@ -48,7 +48,7 @@ pub(super) struct Sending {
     next: u64,
     acknowledged: u64,
     flight: VecDeque<Sent>,
-    window: f64,
+    pub(super) window: f64,
     threshold: f64,
     /// Losses below this have already shrunk the window.
     recovering_to: Option<u64>,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::{Delay, Fate, LinkModel, Loss, Profile};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const MS: Duration = Duration::from_millis(1);
@@ -115,6 +116,62 @@ fn a_syn_is_sent_again_five_times_after_a_second_before_the_time_doubles() {
     assert_eq!(time(&[0, 1, 2, 3, 4, 5]), Duration::from_millis(7150), "five seconds, and two more");
 }
 
+/// At which seconds an end to which nobody answers sends, and when it gives up.
+fn in_silence(mut end: Endpoint) -> (Vec<u64>, u64) {
+    let (mut sent, mut now) = (Vec::new(), Duration::ZERO);
+    loop {
+        while end.poll().is_some() {
+            sent.push(now.as_secs());
+        }
+        match end.deadline() {
+            Some(at) => now = at,
+            None => return (sent, now.as_secs()),
+        }
+        end.tick(now);
+    }
+}
+
+/// What Linux 6.5 and later do with `tcp_syn_retries` 6, `tcp_syn_linear_timeouts` 4 and `tcp_synack_retries` 5.
+#[test]
+fn an_end_that_hears_nothing_gives_up_after_eleven_syns_or_six_answers_to_one() {
+    let mut end = Endpoint::new();
+    end.connect(Duration::ZERO);
+    let syn = Segment { syn: true, acknowledges: false, start: 0, length: 0, ack: 0, ranges: Vec::new() };
+    assert_eq!(in_silence(end), (vec![0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67], 131));
+    let mut end = Endpoint::new();
+    end.receive(&syn, Duration::ZERO);
+    assert_eq!(in_silence(end), (vec![0, 1, 3, 7, 15, 31], 63));
+    // One that is answered at last is not given up.
+    let mut pair = Pair::new(50 * MS, None, Loss::None, 1);
+    pair.lose = (0..10).collect();
+    assert_eq!(pair.transfer(1), Duration::from_millis(67_150));
+    assert!(pair.ends.iter().all(|end| !end.has_given_up()));
+}
+
+#[test]
+fn a_second_syn_is_answered_again_and_is_no_timeout_of_the_answer() {
+    let mut end = Endpoint::new();
+    let syn = Segment { syn: true, acknowledges: false, start: 0, length: 0, ack: 0, ranges: Vec::new() };
+    for _ in 0..20 {
+        end.receive(&syn, Duration::ZERO);
+    }
+    let (sent, gave_up) = in_silence(end);
+    assert_eq!((sent.iter().filter(|at| **at == 0).count(), gave_up), (20, 63));
+}
+
+#[test]
+fn a_loss_halves_the_window() {
+    let mut pair = Pair::new(50 * MS, None, Loss::None, 1);
+    pair.transfer(70 * SEGMENT);
+    pair.until(|pair| pair.flying.is_empty());
+    let before = pair.ends[0].sending.window;
+    pair.lose = vec![pair.count];
+    let now = pair.now;
+    pair.ends[0].write(5 * SEGMENT, now);
+    pair.until(|pair| pair.ends[1].received() == 75 * SEGMENT);
+    assert_eq!(pair.ends[0].sending.window, before / 2.0);
+}
+
 #[test]
 fn a_segment_lost_in_the_middle_of_a_flight_costs_a_round_trip() {
     let mut pair = Pair::new(50 * MS, None, Loss::None, 1);
@@ -165,4 +222,27 @@ fn after_the_first_sixteen_every_second_segment_is_acknowledged_or_the_last_afte
     pair.ends[0].write(100, start);
     pair.until(|pair| pair.sent[1] > before);
     assert_eq!(pair.now - start, 50 * MS);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whatever_is_written_both_ways_arrives_and_no_more(
+        delay in 0..300u64, rate in prop::option::of(500_000..100_000_000u64), loss in 0.0..0.15f64, seed: u64,
+        writes in prop::collection::vec((0..2usize, 1..40_000u64), 1..12)
+    ) {
+        let mut pair = Pair::new(Duration::from_millis(delay), rate, Loss::Bernoulli(loss), seed);
+        pair.ends[0].connect(pair.now);
+        let mut written = [0, 0];
+        for (end, bytes) in writes {
+            written[end] += bytes;
+            let now = pair.now;
+            pair.ends[end].write(bytes, now);
+            // The next is written while this is on its way.
+            let half = written[end] - bytes / 2;
+            pair.until(|pair| pair.ends[1 - end].received() >= half);
+            prop_assert!((0..2).all(|end| pair.ends[1 - end].received() <= written[end]));
+        }
+        pair.until(|pair| (0..2).all(|end| pair.ends[1 - end].received() == written[end]));
+    }
 }

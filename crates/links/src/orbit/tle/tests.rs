@@ -247,3 +247,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_of_more_than_32_mib_is_refused_and_one_of_as_many_is_read() {
+    use crate::orbit::{MOST_BYTES, read};
+    let mut bytes = EXAMPLE.as_bytes().to_vec();
+    bytes.resize(MOST_BYTES, b' ');
+    assert_eq!(read(&bytes).map(|elements| elements.len()), Ok(1));
+    bytes.push(b'\n');
+    let error = read(&bytes).unwrap_err().to_string();
+    assert_eq!(error, "size of the file in bytes is 33554433; expected at most 33554432");
+}

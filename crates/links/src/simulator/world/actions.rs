@@ -1,10 +1,10 @@
 //! What the machines of a circuit ask for, carried out.
 
-use super::{PAGE, REQUEST, SHORT, World};
+use super::{Event, PAGE, REQUEST, SHORT, World};
 use crate::costs::Step as Work;
-use crate::simulator::Start;
 use crate::simulator::circuit::{Circuit, Relay};
 use crate::simulator::connection::{Connection, Item};
+use crate::simulator::{Start, setup};
 use candor_onion::circuit::{Cause, ClientAction, Failure, RelayAction};
 use candor_onion::relay::message::{Begin, Connected};
 use std::time::Duration;
@@ -27,20 +27,27 @@ impl World {
             match action {
                 ClientAction::Send(message) => cells.push(message),
                 ClientAction::Extended { hop } => self.extended(circuit, hop),
-                ClientAction::Answered { .. } => self.round_trip_or_built(circuit, Duration::ZERO),
-                ClientAction::Connected { stream, .. } => {
-                    let now = self.instant();
-                    // A hundred bytes fit every window.
-                    let _ = self.circuits[circuit as usize].client.send(stream, &PAGE[..REQUEST as usize], now);
+                ClientAction::Answered { .. } => {
+                    let hosts = self.costs.exchange_of_a_cell(self.handshake, 3, &mut self.random);
+                    self.round_trip_or_built(circuit, hosts);
+                }
+                ClientAction::Connected { .. } => {
+                    let hosts = self.costs.exchange_of_a_cell(self.handshake, 3, &mut self.random);
+                    self.circuits[circuit as usize].is_connected = true;
+                    self.schedule(self.now + hosts, Event::Request { circuit });
                 }
                 ClientAction::Data { stream, bytes } => {
                     let (now, page) = (self.now, self.fetch.unwrap_or_default());
-                    let Circuit { client, outcome, fetch_began, done, .. } = &mut self.circuits[circuit as usize];
+                    let Circuit { client, outcome, fetch_began, page_hosts, done, .. } =
+                        &mut self.circuits[circuit as usize];
                     client.consumed(stream, bytes.len());
-                    outcome.first_byte.get_or_insert(now - *fetch_began);
+                    if outcome.first_byte.is_none() {
+                        *page_hosts = self.costs.exchange_of_a_cell(self.handshake, 3, &mut self.random);
+                        outcome.first_byte = Some(now + *page_hosts - *fetch_began);
+                    }
                     outcome.fetched += bytes.len() as u64;
                     if outcome.fetched >= page {
-                        outcome.last_byte = Some(now - *fetch_began);
+                        outcome.last_byte = Some(now + *page_hosts - *fetch_began);
                         *done = true;
                     }
                 }
@@ -82,12 +89,10 @@ impl World {
 
     /// After the last hop: one round trip more, or the circuit is built, once `after` has passed.
     fn round_trip_or_built(&mut self, circuit: u32, after: Duration) {
-        let Circuit { client, round_trips, outcome, connections, .. } = &mut self.circuits[circuit as usize];
+        let Circuit { round_trips, outcome, connections, .. } = &mut self.circuits[circuit as usize];
         if let Some(left) = round_trips.checked_sub(1) {
             *round_trips = left;
-            if let Err(error) = client.probe(3) {
-                self.fail(circuit, Failure { hop: Some(3), cause: Cause::Protocol(error) });
-            }
+            self.schedule(self.now + after, Event::Probe { circuit });
             return;
         }
         outcome.built = Some(self.now + after - outcome.began);
@@ -103,8 +108,44 @@ impl World {
         circuit_.fetch_began = self.now;
         let opened = Begin::new(TARGET, 80).and_then(|target| circuit_.client.begin(&target));
         match opened {
-            Ok(stream) => circuit_.stream = Some(stream),
+            Ok(stream) => {
+                circuit_.stream = Some(stream);
+                self.schedule(self.now + setup::STREAM, Event::Impatient { circuit, is_exit: false });
+            }
             Err(error) => self.fail(circuit, Failure { hop: Some(3), cause: Cause::Protocol(error) }),
+        }
+    }
+
+    /// A further round trip begins.
+    pub(super) fn probe(&mut self, circuit: u32) {
+        let Circuit { client, done, .. } = &mut self.circuits[circuit as usize];
+        if *done {
+            return;
+        }
+        if let Err(error) = client.probe(3) {
+            self.fail(circuit, Failure { hop: Some(3), cause: Cause::Protocol(error) });
+        }
+        self.drain_client(circuit);
+    }
+
+    /// The client asks for the page.
+    pub(super) fn request(&mut self, circuit: u32) {
+        let now = self.instant();
+        let Circuit { client, stream, .. } = &mut self.circuits[circuit as usize];
+        if let Some(stream) = *stream {
+            // A hundred bytes fit every window.
+            let _ = client.send(stream, &PAGE[..REQUEST as usize], now);
+        }
+        self.drain_client(circuit);
+    }
+
+    /// Whoever has waited so long for the stream gives it up. The real machines would close it by END and keep the circuit; here the circuit is over.
+    pub(super) fn impatient(&mut self, circuit: u32, is_exit: bool) {
+        let Circuit { connections, is_connected, done, .. } = &self.circuits[circuit as usize];
+        let target = connections[3].map(|index| &self.connections[index as usize]);
+        let is_open = if is_exit { target.is_some_and(|target| target.announced) } else { *is_connected };
+        if !done && !is_open {
+            self.fail(circuit, Failure { hop: Some(3), cause: Cause::Timeout });
         }
     }
 
@@ -130,6 +171,7 @@ impl World {
                 Some(RelayAction::Begin { stream: asked, .. }) if relay == 2 => {
                     *stream = Some(asked);
                     self.connect(circuit, 3);
+                    self.schedule(self.now + setup::CONNECT, Event::Impatient { circuit, is_exit: true });
                 }
                 // BEGIN_DIR of a probe, which no directory answers.
                 Some(RelayAction::Data { stream, bytes }) => {

@@ -103,6 +103,27 @@ fn given_elements_replace_the_topologys_and_begin_when_their_link_opens() {
 }
 
 #[test]
+fn so_many_satellites_may_be_given_and_not_one_more() {
+    let brief = || changed("leo-pass", &[("seconds = 670", "seconds = 5")]);
+    let (many, from) = (vec![example().remove(0); 10_001], topology("leo-pass").flight().unwrap().start);
+    let flown = brief().fly(Some(&many[1..]), Some(from)).unwrap();
+    assert_eq!(flown.flight().unwrap().name(9_999), "57795");
+    let error = brief().fly(Some(&many), Some(from)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there are 10001 satellites; expected at most 10000: keep those that may serve topology t"
+    );
+}
+
+#[test]
+fn an_error_looks_at_many_satellites_no_more_often_than_at_few() {
+    let day = Duration::from_secs(86_400);
+    assert_eq!((looks_apart(1, day), looks_apart(10_000, Duration::from_secs(20))), (30, 30));
+    assert_eq!(looks_apart(10_000, day), 432);
+    assert!(10_000 * (86_400 / looks_apart(10_000, day)) as u64 <= MOST_LOOKS);
+}
+
+#[test]
 fn a_signal_goes_from_satellite_to_satellite() {
     let route = ("slot_s = 15", "slot_s = 15\nroute = \"between-satellites\"");
     // From Berlin to a gateway in New York, which no satellite sees together with Berlin.
