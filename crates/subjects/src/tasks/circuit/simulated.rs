@@ -3,7 +3,8 @@
 //! The state machines are those of `onion`, and the links between them a model, as `candor circuit` has it (`candor_links`). What a handshake costs there is
 //! measured in the same process before: its three steps by the very subject of `ntor/<handshake>/handshake`, a sample of which is drawn for each hop. So
 //! a task's time is delays, rates and losses that somebody wrote down, and computation of this machine: its evidence is `simulated`, it has no peer and
-//! gets no verdict.
+//! gets no verdict. What hosts do besides, for which `candor circuit` takes the phases of `circuit/loopback/<handshake>/warm`, is not in it: a process would have to
+//! start relays of its own to measure that.
 //!
 //! Before anything counts, each process builds one circuit with X25519 and ML-KEM and one with their stand-ins, where computation is free and nothing is lost: both
 //! have to take the same virtual time, cells and bytes. A page by `ntor` is also one by tor1's windows, since ntor can't ask for congestion control: what it fetches
@@ -142,7 +143,8 @@ impl Subject for Simulated {
 
     fn provenance(&self) -> Provenance {
         let timed = "virtual time of three hops over links that are there, from the first cell to the last; each hop's computation is drawn from samples that the process \
-                     took of this handshake before, every host as fast as this machine; X25519 and ML-KEM are stand-ins of the same sizes";
+                     took of this handshake before, every host as fast as this machine; what hosts do besides (sockets, TLS, cells, waking) takes nothing here, while \
+                     `candor circuit` draws it from a run; X25519 and ML-KEM are stand-ins of the same sizes";
         Provenance {
             evidence: Evidence::Simulated,
             arm: Some("the steps of the handshake: our own ML-KEM and X25519 on their default arms".to_owned()),
