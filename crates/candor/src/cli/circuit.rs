@@ -32,10 +32,10 @@ pub(crate) struct CircuitArguments {
     #[arg(long)]
     pub(crate) cold: bool,
     /// Circuits per handshake
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 200, conflicts_with = "pass", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) circuits: u32,
     /// Bytes of the page fetched through each circuit; 0 fetches none
-    #[arg(long, value_name = "BYTES", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    #[arg(long, value_name = "BYTES", default_value_t = 100_000, conflicts_with = "pass", value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub(crate) page: u64,
     /// Run file that says what handshakes cost, or `none` [default: of the runs in candor-runs, else in runs, the newest of those that know most of the handshakes]
     #[arg(long, value_name = "RUN")]
@@ -46,11 +46,11 @@ pub(crate) struct CircuitArguments {
     /// Compute X25519 and ML-KEM instead of scripted stand-ins: the same virtual times, after a longer wait
     #[arg(long, conflicts_with = "tun")]
     pub(crate) real: bool,
-    /// Draw as well: at which bandwidth larger messages cost more than larger computation; with --pass, delay and time to circuit, and the satellites' ground tracks
-    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',', conflicts_with_all = ["tun", "both"])]
+    /// Draw as well: how the times to circuit are distributed, and at which bandwidth larger messages cost more than larger computation; with --both, simulated beside measured distributions; with --pass, delay and time to circuit, and the satellites' ground tracks
+    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',', conflicts_with = "tun")]
     pub(crate) figures: Vec<Picture>,
     /// Directory for figures [default: the current one]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", requires = "figures")]
     pub(crate) output: Option<PathBuf>,
     /// Follow the satellites: a circuit per handshake every so often, with the satellite that serves then, its elevation, delay and Doppler shift
     #[arg(long, conflicts_with_all = ["tun", "both"])]

@@ -6,6 +6,7 @@ mod pass;
 mod row;
 mod tun;
 
+use self::costs::Found;
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::output::{Talk, columns, print};
@@ -14,9 +15,11 @@ use candor_links::crossover::{Crossing, Crossover, crossover, rates};
 use candor_links::orbit;
 use candor_links::simulator::{Cryptography, Plan, Start};
 use candor_links::survey::{HANDSHAKES, Sensitivity, Summary, Times, sensitivity, survey};
-use candor_links::topology::{BUILT_IN, Topology};
+use candor_links::topology::{self, BUILT_IN, FlightError, Topology};
 use candor_network::HandshakeType;
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,7 +41,7 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         ..Plan::new(topology, handshakes[0])
     };
     if arguments.pass {
-        return pass::execute(arguments, &plan, &handshakes, &costs.says, talk);
+        return pass::execute(arguments, &plan, &handshakes, &costs, talk);
     }
     if arguments.tun || arguments.both {
         return tun::execute(arguments, &plan, &handshakes, &costs, talk);
@@ -62,10 +65,10 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
     let found = sensitivity(&plan)?;
     let crossovers = crossovers(&plan, &rows)?;
     match arguments.format {
-        ListFormat::Json => print(&format!("{:#}\n", json(&plan, &costs.says, &rows, found, &crossovers)?))?,
-        ListFormat::Text => print(&text(&plan, &costs.says, &rows, found, &crossovers)?)?,
+        ListFormat::Json => print(&format!("{:#}\n", json(&plan, &costs, &rows, found, &crossovers)?))?,
+        ListFormat::Text => print(&text(&plan, &costs, &rows, found, &crossovers)?)?,
     }
-    figures::write(arguments, &plan, &costs.says, &crossovers, talk)
+    figures::write(arguments, &plan, &costs.says, &rows, &crossovers, talk)
 }
 
 /// Each handshake against the first one, where the costs of both are known and the first computes less.
@@ -96,11 +99,13 @@ fn topology(arguments: &CircuitArguments, name: &str) -> Result<Topology, Failur
         return Ok(topology);
     }
     let elements = elements.as_ref().map(|path| {
-        let bytes =
-            std::fs::read(path).map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
+        let bytes = read_at_most(path, orbit::MOST_BYTES)?;
         orbit::read(&bytes).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
     });
-    Ok(topology.fly(elements.transpose()?.as_deref(), *from)?)
+    topology.fly(elements.transpose()?.as_deref(), *from).map_err(|error| match error {
+        FlightError::NoSatellites { .. } => Failure::Error(format!("{error} by --elements")),
+        error => error.into(),
+    })
 }
 
 /// A built-in topology, or one from a file.
@@ -113,15 +118,23 @@ fn read(name: &str) -> Result<Topology, Failure> {
         let names = BUILT_IN.iter().map(|topology| topology.name);
         return Err(Failure::Error(crate::choose::unknown("topology", name, names, "candor list topologies")));
     }
-    let text = std::fs::read_to_string(path)
+    let text = String::from_utf8(read_at_most(path, topology::MOST_BYTES)?)
         .map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Topology::parse(&stem, &text)?)
 }
 
+/// The bytes of a file. Of one that is larger than anybody reads there is one more than that: whoever reads it says so.
+fn read_at_most(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
+    Ok(bytes)
+}
+
 fn text(
     plan: &Plan,
-    costs: &str,
+    costs: &Found,
     rows: &[(HandshakeType, Summary)],
     found: Option<Sensitivity>,
     crossovers: &[(HandshakeType, Crossover)],
@@ -148,13 +161,15 @@ fn text(
         "",
         &format!(
             "SIMULATED in virtual time: {circuits} circuits per handshake{over}, {start}, seed {}. Times in ms: medians, and percentiles where at least ten \
-             circuits lie beyond. Delays alone{}: {}. Computation: {costs}.",
+             circuits lie beyond. Delays alone{}: {}. Computation: {}.",
             plan.seed,
             if plan.topology.flight().is_some() { " at the beginning" } else { "" },
             ms(Some(plan.delays_alone()?)),
+            costs.says,
         ),
         wide,
     );
+    text += &costs.warning(wide);
     text.push('\n');
     let right = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
     let mut table = Table::new(&[&right[..], &[Align::Right; 6], &[Align::Left]].concat());
@@ -174,13 +189,18 @@ fn text(
         ),
         wide,
     );
-    text += "\nWhat one more costs, without losses:\n";
+    text += "\nWhat one more costs, without losses and without what handshakes compute:\n";
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-    table.row(["  round trip to the exit", &micros(found.map(|found| found.round_trip)), ""]);
+    let hosts = |has| if has { "with the median of what hosts do besides" } else { "without what hosts do besides" };
+    let of_exchange = hosts(found.is_some_and(|found| found.round_trip_has_hosts));
+    table.row(["  round trip to the exit", &micros(found.map(|found| found.round_trip)), of_exchange]);
     table.row([
-        "  cell each way in each creation",
+        "  cell each way in one creation",
         &micros(found.map(|found| found.cell)),
-        "514 bytes; from hybrid-512 and hybrid-1024",
+        &format!(
+            "514 bytes, from hybrid-512 and hybrid-1024, {}",
+            hosts(found.is_some_and(|found| found.cell_has_hosts))
+        ),
     ]);
     table.row(["  microsecond of each relay's answer", &micros(found.map(|found| found.microsecond)), ""]);
     text += &table.text(wide);
@@ -206,7 +226,7 @@ fn text(
 
 fn json(
     plan: &Plan,
-    costs: &str,
+    costs: &Found,
     rows: &[(HandshakeType, Summary)],
     found: Option<Sensitivity>,
     crossovers: &[(HandshakeType, Crossover)],
@@ -249,10 +269,12 @@ fn json(
         .collect();
     Ok(json!({
         "schema": 1, "evidence": "simulated", "topology": plan.topology.name, "set": plan.set, "source": plan.topology.source,
-        "cold": plan.start == Start::Cold, "seed": plan.seed, "page": plan.fetch, "costs": costs,
+        "cold": plan.start == Start::Cold, "seed": plan.seed, "page": plan.fetch, "costs": costs.says, "warning": costs.elsewhere(),
         "delays_alone_ns": ns(Some(plan.delays_alone()?)), "rows": rows,
         "one_more": {
             "round_trip_ns": ns(found.map(|found| found.round_trip)), "cell_ns": ns(found.map(|found| found.cell)), "microsecond_ns": ns(found.map(|found| found.microsecond)),
+            "left_out": ["losses", "what handshakes compute"],
+            "round_trip_has_hosts": found.map(|found| found.round_trip_has_hosts), "cell_has_hosts": found.map(|found| found.cell_has_hosts),
         },
         "crossovers": crossovers,
     }))

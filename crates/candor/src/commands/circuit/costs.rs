@@ -4,10 +4,11 @@ use crate::Failure;
 use crate::config::{Config, RUNS};
 use candor_lab::machine::Machine;
 use candor_lab::runfile::{Block, Run};
+use candor_lab::table::paragraph;
 use candor_links::costs::{Costs, Steps};
 use candor_network::HandshakeType;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Runs that documents cite, where candor is run in its own repository.
 const CITED: &str = "runs";
@@ -24,16 +25,28 @@ pub(super) struct Found {
     machine: Option<Machine>,
     /// How many handshakes have a cost, and of how many it is known what hosts do besides.
     known: (usize, usize),
+    /// When the run began.
+    began: Option<SystemTime>,
 }
 
 impl Found {
     fn none(says: String) -> Self {
-        Self { costs: Costs::none(), says, machine: None, known: (0, 0) }
+        Self { costs: Costs::none(), says, machine: None, known: (0, 0), began: None }
     }
 
-    /// A warning for those who measure beside them, if they are another machine's.
+    /// Of two runs, the one whose costs are taken has the larger of these: it knows more of the handshakes, or as many and began later. (Names have the day only.)
+    fn rank(&self) -> ((usize, usize), Option<SystemTime>) {
+        (self.known, self.began)
+    }
+
+    /// A warning if they are those of another machine than this one.
     pub(super) fn elsewhere(&self) -> Option<String> {
         elsewhere(self.machine.as_ref()?, &Machine::here())
+    }
+
+    /// The same as a paragraph, or nothing.
+    pub(super) fn warning(&self, wide: Option<usize>) -> String {
+        self.elsewhere().map_or_else(String::new, |warning| paragraph("", &warning, wide))
     }
 }
 
@@ -52,14 +65,14 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
     }
     for directory in [Config::load()?.runs(None), CITED.into()] {
         let mut best: Option<Found> = None;
-        for path in newest_first(&directory) {
+        for path in run_files(&directory) {
             // Files that are no runs, or have other tasks, are passed over; reading them whole would take seconds.
             let mentions = std::fs::read(&path)
                 .is_ok_and(|bytes| bytes.windows(PHASES[0].len()).any(|at| at == PHASES[0].as_bytes()));
             if mentions
                 && let Ok(run) = Run::open(&path)
                 && let Some(found) = from(&run, handshakes)
-                && best.as_ref().is_none_or(|best| found.known > best.known)
+                && best.as_ref().is_none_or(|best| found.rank() > best.rank())
             {
                 best = Some(found);
             }
@@ -73,15 +86,14 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
     )))
 }
 
-/// Run files by name, which begins with the date, the newest first.
-fn newest_first(directory: &Path) -> Vec<PathBuf> {
+/// Run files by name.
+fn run_files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .collect();
     paths.sort_unstable();
-    paths.reverse();
     paths
 }
 
@@ -117,11 +129,16 @@ fn from(run: &Run, handshakes: &[HandshakeType]) -> Option<Found> {
     };
     let known = (subjects.len(), crossed.len() - unknown);
     let costs = crossed.into_iter().fold(costs, |costs, (handshake, samples)| costs.with_crossings(handshake, samples));
+    // Of single cells, such as those of a page, whatever handshake built the circuit.
+    let costs = match handshakes.contains(&HandshakeType::Ntor) {
+        true => costs,
+        false => costs.with_crossings(HandshakeType::Ntor, crossings(run, HandshakeType::Ntor)),
+    };
     let says = format!(
         "drawn from the samples of {first} in run {}{hosts}, every host as fast as its machine{without}",
         run.name
     );
-    Some(Found { costs, says, machine: Some(run.manifest.machine.clone()), known })
+    Some(Found { costs, says, machine: Some(run.manifest.machine.clone()), known, began: run.manifest.began() })
 }
 
 /// What the cells of a handshake's message take from one host to the next over loopback.
@@ -150,7 +167,7 @@ fn elsewhere(theirs: &Machine, here: &Machine) -> Option<String> {
     let same = (&theirs.cpu, theirs.short_name()) == (&here.cpu, here.short_name());
     (!same).then(|| {
         format!(
-            "WARNING: what handshakes and hosts cost in the simulation is what they cost on another machine: {}. The measured side is this machine: {}.",
+            "WARNING: what handshakes and hosts cost in the simulation is what they cost on another machine: {}. What is measured, if anything is, is measured on this machine: {}.",
             theirs.line(),
             here.line()
         )
@@ -172,6 +189,17 @@ fn steps(run: &Run, handshake: HandshakeType) -> Option<(Steps, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_runs_of_a_day_the_later_is_taken_and_of_any_two_the_one_that_knows_more() {
+        let found = |known, seconds| {
+            let began = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            Found { known, began, ..Found::none(String::new()) }
+        };
+        assert!(found((2, 2), 60).rank() > found((2, 2), 59).rank());
+        assert!(found((2, 2), 0).rank() > found((2, 1), 9).rank());
+        assert!(found((3, 0), 0).rank() > found((2, 2), 9).rank());
+    }
 
     #[test]
     fn costs_of_another_processor_come_with_a_warning_that_names_both() {

@@ -11,18 +11,28 @@ use crate::output::Talk;
 use candor_lab::figure::{Axis, Figure, Panel, Series};
 use candor_links::crossover::Crossover;
 use candor_links::simulator::Plan;
+use candor_links::survey::Summary;
 use candor_network::HandshakeType;
 use std::path::Path;
+
+/// Points of a line of a distribution.
+const MOST_POINTS: usize = 500;
 
 /// Draws what was asked for.
 pub(super) fn write(
     arguments: &CircuitArguments,
     plan: &Plan,
     costs: &str,
+    rows: &[(HandshakeType, Summary)],
     crossovers: &[(HandshakeType, Crossover)],
     talk: Talk,
 ) -> Result<(), Failure> {
     let Some(save) = saver(arguments, plan, talk) else { return Ok(()) };
+    let built = |summary: &Summary| summary.built.all().iter().map(|built| built.as_secs_f64() * 1e3).collect();
+    let lines = rows.iter().map(|(handshake, summary)| (handshake.to_string(), built(summary))).collect();
+    if let Some(figure) = distributions(plan, "SIMULATED in virtual time", costs, vec![(String::new(), lines)]) {
+        save(&figure)?;
+    }
     match bandwidth(plan, costs, crossovers) {
         Some(figure) => save(&figure),
         None => {
@@ -37,6 +47,52 @@ fn saver(arguments: &CircuitArguments, plan: &Plan, talk: Talk) -> Option<impl F
     let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
     let save = move |figure: &Figure| save_figure(figure, &plan.topology.name, &arguments.figures, directory, talk);
     (!arguments.figures.is_empty()).then_some(save)
+}
+
+/// Draws what was simulated beside what was measured: for each handshake the times to circuit of both, in ms.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is measured elsewhere"))]
+pub(super) fn write_both(
+    arguments: &CircuitArguments,
+    plan: &Plan,
+    costs: &str,
+    rows: Vec<(HandshakeType, [Vec<f64>; 2])>,
+    talk: Talk,
+) -> Result<(), Failure> {
+    let Some(save) = saver(arguments, plan, talk) else { return Ok(()) };
+    let panels = rows.into_iter().map(|(handshake, [simulated, measured])| {
+        (format!("{handshake}: "), vec![("simulated".to_owned(), simulated), ("measured".to_owned(), measured)])
+    });
+    let evidence = "SIMULATED in virtual time and MEASURED over TUN devices, as the lines say";
+    distributions(plan, evidence, costs, panels.collect()).map_or(Ok(()), |figure| save(&figure))
+}
+
+/// Lines of a panel: names, and times in ms.
+type Lines = Vec<(String, Vec<f64>)>;
+
+/// Which share of circuits was built in how long: what losses add makes steps in these lines.
+fn distributions(plan: &Plan, evidence: &str, costs: &str, panels: Vec<(String, Lines)>) -> Option<Figure> {
+    let line = |(name, mut times): (String, Vec<f64>)| {
+        times.sort_unstable_by(f64::total_cmp);
+        let (count, apart) = (times.len() as f64, times.len().div_ceil(MOST_POINTS).max(1));
+        // The last is always there: it is where the line ends.
+        let shown = |at: &usize| at % apart == 0 || at + 1 == times.len();
+        let points = (0..times.len()).filter(shown).map(|at| Some((times[at], 100.0 * (at + 1) as f64 / count)));
+        Series { name, points: points.collect(), marks: Vec::new() }
+    };
+    let panels: Vec<Panel> = panels
+        .into_iter()
+        .map(|(what, lines)| Panel {
+            across: format!("{what}time to circuit, ms"),
+            up: "percent of the circuits that were built".into(),
+            axes: (Axis::Logarithmic, Axis::Linear),
+            series: lines.into_iter().filter(|(_, times)| !times.is_empty()).map(line).collect(),
+        })
+        .collect();
+    let title = format!("{}: how long circuits take", plan.topology.name);
+    let caption = format!(
+        "{evidence}. Each line says which share of the circuits was built in at most so long; where losses cost a retransmission it is flat, and rises again behind it. Simulated computation: {costs}."
+    );
+    Panel::draw(&panels, Figure::titled("circuit-distributions", &title, caption))
 }
 
 /// How much longer a circuit takes than by the first handshake, by bandwidth: a falling line for messages, and a level one for computation.
@@ -67,4 +123,47 @@ fn bandwidth(plan: &Plan, costs: &str, crossovers: &[(HandshakeType, Crossover)]
         "SIMULATED in virtual time, without loss. A ring marks the rate below which a handshake's messages cost more than its computation. Computation: {costs}."
     );
     Panel::draw(&[panel], Figure::titled("crossover", &title, caption))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_lab::figure::{pdf, png};
+    use candor_links::topology::Topology;
+
+    fn plan() -> Plan {
+        Plan::new(Topology::built_in("leo-bent-pipe").unwrap().unwrap(), HandshakeType::Ntor)
+    }
+
+    fn is_drawn(figure: &Figure) {
+        assert!(png(figure).unwrap().starts_with(b"\x89PNG") && pdf(figure).unwrap().starts_with(b"%PDF"));
+    }
+
+    #[test]
+    fn the_figure_of_bandwidths_names_the_rate_at_which_the_lines_cross() {
+        let found = Crossover { computation: 1e-3, messages: vec![(1_000_000, 1e-2), (100_000_000, 1e-4)] };
+        let rate = found.crossing().rate().unwrap();
+        assert!((rate - 65.8e6).abs() < 0.2e6, "a line between logarithms: {rate}");
+        let figure = bandwidth(&plan(), "none", &[(HandshakeType::Hybrid768, found)]).unwrap();
+        let svg = figure.svg();
+        assert!(svg.contains(&format!("hybrid-768 (ring: {:.0} Mbit/s)", rate / 1e6)), "{svg}");
+        assert!(
+            svg.contains("SIMULATED in virtual time, without loss.") && svg.matches("<circle").count() > 0,
+            "{svg}"
+        );
+        is_drawn(&figure);
+        assert!(bandwidth(&plan(), "none", &[]).is_none());
+    }
+
+    #[test]
+    fn a_distribution_of_two_modes_is_flat_between_them_and_keeps_its_ends() {
+        let times = [vec![100.0; 3000], vec![300.0; 1000]].concat();
+        let figure =
+            distributions(&plan(), "SIMULATED", "none", vec![("".into(), vec![("ntor".into(), times)])]).unwrap();
+        let svg = figure.svg();
+        assert!(svg.contains("leo-bent-pipe: how long circuits take") && svg.contains("ntor"), "{svg}");
+        assert!(svg.len() < 60_000, "{} bytes: points are left out", svg.len());
+        is_drawn(&figure);
+        assert!(distributions(&plan(), "", "", vec![(String::new(), vec![("ntor".into(), Vec::new())])]).is_none());
+    }
 }

@@ -1,5 +1,6 @@
 //! `candor circuit --pass`: circuits one after another while satellites pass.
 
+use super::costs::Found;
 use super::{figures, ms};
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
@@ -23,7 +24,7 @@ pub(super) fn execute(
     arguments: &CircuitArguments,
     plan: &Plan,
     handshakes: &[HandshakeType],
-    costs: &str,
+    costs: &Found,
     talk: Talk,
 ) -> Result<(), Failure> {
     let name = &plan.topology.name;
@@ -43,14 +44,14 @@ pub(super) fn execute(
         ListFormat::Json => print(&format!("{:#}\n", json(&plan, flight, carrier, costs, &all)))?,
         ListFormat::Text => print(&text(&plan, flight, carrier, costs, &all, arguments.every))?,
     }
-    figures::write_flight(arguments, &plan, flight, costs, &all, talk)
+    figures::write_flight(arguments, &plan, flight, &costs.says, &all, talk)
 }
 
 fn text(
     plan: &Plan,
     flight: &Flight,
     carrier: f64,
-    costs: &str,
+    costs: &Found,
     all: &[(HandshakeType, Circuits)],
     every: u32,
 ) -> String {
@@ -65,13 +66,15 @@ fn text(
         &format!(
             "SIMULATED in virtual time: a circuit per handshake every {every} s from {:.0} on, {start}, seed {}. Elevation and Doppler shift at {} GHz are those \
              of the serving satellite for the user, the delay is one way from user to gateway, and below each handshake stands its time to circuit. Times in ms. \
-             Computation: {costs}.",
+             Computation: {}.",
             flight.start,
             plan.seed,
             carrier / 1e9,
+            costs.says,
         ),
         wide,
     );
+    text += &costs.warning(wide);
     text.push('\n');
     // The last column is always to the left: nothing stands there.
     let mut aligns = vec![Align::Right; 6 + all.len()];
@@ -147,7 +150,7 @@ fn failures(flight: &Flight, all: &[(HandshakeType, Circuits)]) -> Vec<String> {
     lines.collect()
 }
 
-fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &str, all: &[(HandshakeType, Circuits)]) -> Value {
+fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &Found, all: &[(HandshakeType, Circuits)]) -> Value {
     let ns = |time: Option<Duration>| time.map(|time| time.as_nanos() as u64);
     let times = all.first().map_or(&[][..], |(_, series)| series);
     let points: Vec<Value> = times
@@ -190,7 +193,7 @@ fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &str, all: &[(Handsha
         .collect();
     json!({
         "schema": 1, "evidence": "simulated", "topology": plan.topology.name, "set": plan.set, "source": plan.topology.source,
-        "cold": plan.start == Start::Cold, "seed": plan.seed, "costs": costs, "start": flight.start.to_string(), "carrier_hz": carrier,
+        "cold": plan.start == Start::Cold, "seed": plan.seed, "costs": costs.says, "warning": costs.elsewhere(), "start": flight.start.to_string(), "carrier_hz": carrier,
         "points": points, "hand_overs": hand_overs,
     })
 }

@@ -203,7 +203,9 @@ mod tests {
     #[test]
     fn the_simulated_client_waits_as_long_as_this_one() {
         let (client, relay) = (ClientOptions::default(), candor_network::RelayLimits::default());
-        assert_eq!([client.link, relay.link], [candor_links::simulator::setup::LIMIT; 2]);
+        use candor_links::simulator::setup;
+        assert_eq!([client.link, relay.link], [setup::LIMIT; 2]);
+        assert_eq!((client.stream, relay.connect), (setup::STREAM, setup::CONNECT));
         // Hops: the simulator's circuits have the bounds of every circuit of `onion`.
         assert_eq!(client.limits, candor_network::Limits::default());
     }

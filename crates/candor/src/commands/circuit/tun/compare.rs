@@ -5,7 +5,7 @@ use super::network::Measured;
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::commands::circuit::costs::Found;
-use crate::commands::circuit::{self, ms};
+use crate::commands::circuit::{self, figures, ms};
 use crate::output::{Talk, columns, print};
 use candor_lab::stats::{Interval, clopper_pearson, median, sign_interval};
 use candor_lab::table::{Align, Table, paragraph};
@@ -103,6 +103,9 @@ pub(super) fn execute(
         if matches!(arguments.format, ListFormat::Text) {
             print(&report.text(costs)?)?;
         }
+        let rows =
+            report.rows.iter().map(|row| (row.handshake, [times(&row.simulated), times(&row.measured.outcomes)]));
+        figures::write_both(arguments, &report.plan, &costs.says, rows.collect(), talk)?;
         reports.push(report);
     }
     match arguments.format {
