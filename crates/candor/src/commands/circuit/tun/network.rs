@@ -62,7 +62,7 @@ impl Network {
                 "CPUs may sleep between packets, which makes circuits slower: no thread may become idle: {error}"
             ));
         }
-        let testbed = Testbed::start(&plan.topology, set, plan.seed)?;
+        let testbed = Testbed::start(&plan.topology, set, plan.seed, plan.begin)?;
         let target = address(Role::Target, 0);
         let mut others = Vec::new();
         let listen = format!("0.0.0.0:{TARGET}");
