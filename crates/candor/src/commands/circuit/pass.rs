@@ -196,6 +196,6 @@ fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &str, all: &[(Handsha
 }
 
 /// A time of the flight by the clock of UTC.
-fn clock(flight: &Flight, at: Duration) -> String {
+pub(super) fn clock(flight: &Flight, at: Duration) -> String {
     flight.time(at).strftime("%H:%M:%S").to_string()
 }
