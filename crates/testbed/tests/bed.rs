@@ -3,7 +3,8 @@
 
 use candor_links::DelayTrace;
 use candor_links::topology::{Role, Topology};
-use candor_testbed::{Testbed, address};
+use candor_testbed::{Error, Testbed, address};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
@@ -88,6 +89,27 @@ fn processes_have_no_privileges_while_those_of_the_testbed_stay() {
     for name in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs"] {
         assert_eq!(line(&after, name), line(&before, name), "this process keeps what it has");
     }
+}
+
+#[test]
+fn permission_for_namespaces_and_none_for_devices_is_a_refusal() {
+    let attempt = || {
+        // Of this thread alone, and of those that it starts.
+        let sets = capabilities(None).unwrap();
+        let left = |set: CapabilitySet| set.difference(CapabilitySet::NET_ADMIN);
+        let sets = CapabilitySets { effective: left(sets.effective), permitted: left(sets.permitted), ..sets };
+        set_capabilities(None, sets).unwrap();
+        let topology = Topology::built_in("sagin-01").unwrap().unwrap();
+        Testbed::start(&topology, None, 1, Duration::ZERO).map(drop)
+    };
+    let refusal = std::thread::spawn(attempt).join().unwrap().unwrap_err();
+    if !matches!(refusal, Error::Device) && refusal.is_refusal() {
+        return writeln!(std::io::stderr(), "skipped: {refusal}").unwrap();
+    }
+    assert!(matches!(refusal, Error::Device) && refusal.is_refusal(), "{refusal}");
+    assert!(refusal.to_string().contains("it needs CAP_NET_ADMIN"), "{refusal}");
+    // With that permission, nothing else was missing.
+    drop(testbed("sagin-01"));
 }
 
 #[test]
