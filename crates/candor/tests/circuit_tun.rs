@@ -1,9 +1,12 @@
 //! `candor circuit --tun`: real processes over TUN devices, in namespaces of their own, which leave nothing behind.
 #![cfg(target_os = "linux")]
 
+use candor_links::simulator::Plan;
+use candor_links::topology::Topology;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -29,6 +32,11 @@ const ALONE: u64 = 60_000_000;
 /// Twelve, ten and eight.
 const ALONE_COLD: u64 = 150_000_000;
 
+/// Says why a test can't run here, past the test harness, which swallows what a passing test prints.
+fn skip(why: &str) {
+    writeln!(std::io::stderr(), "skipped: {why}").unwrap();
+}
+
 struct Scene {
     topology: PathBuf,
     _folder: tempfile::TempDir,
@@ -40,6 +48,11 @@ impl Scene {
         let topology = folder.path().join("row.toml");
         fs::write(&topology, ROW).unwrap();
         Self { topology, _folder: folder }
+    }
+
+    /// The same with a topology that candor brings.
+    fn built_in(name: &str) -> Self {
+        Self { topology: name.into(), ..Self::new() }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -54,7 +67,7 @@ impl Scene {
         let output = self.command(&[arguments, &["--format", "json"]].concat()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         if let Some(refusal) = said.lines().find_map(refusal) {
-            eprintln!("skipped: {refusal}");
+            skip(refusal);
             return None;
         }
         assert!(output.status.success(), "{said}");
@@ -144,6 +157,41 @@ fn packets_are_lost_as_the_topology_says_and_pages_come_all_the_same() {
     assert!(report["packets"]["dropped"]["loss"].as_u64().unwrap() > 0, "{}", report["packets"]);
 }
 
+#[test]
+fn circuits_are_built_while_a_satellite_passes_beside_virtual_time_at_the_same_instants() {
+    let scene = Scene::built_in("leo-pass");
+    let Some(report) = scene.json(&["--both", "--lossless", "--circuits", "3", "--handshake", "ntor"]) else { return };
+    let topology = Topology::built_in("leo-pass").unwrap().unwrap().fly(None, None).unwrap().lossless();
+    let plan = Plan::new(topology, candor_network::HandshakeType::Ntor);
+    let alone = |begin| Plan { begin, ..plan.clone() }.delays_alone().unwrap();
+    let mut begins = Vec::new();
+    for row in report["reports"][0]["rows"].as_array().unwrap() {
+        let [measured, simulated] = ["measured", "simulated"].map(|side| {
+            let circuits = row[side]["circuits"].as_array().unwrap();
+            let circuit = |circuit: &Value| {
+                let begin = Duration::from_secs_f64(circuit["seconds"].as_f64().unwrap());
+                (begin, Duration::from_nanos(circuit["built_ns"].as_u64().expect("it was built")))
+            };
+            circuits.iter().map(circuit).collect::<Vec<_>>()
+        });
+        assert_eq!((measured.len(), simulated.len()), (3, 30));
+        for (index, (begin, built)) in measured.into_iter().enumerate() {
+            // It comes nearer, so no packet was faster than one at the end.
+            assert!(built >= alone(begin + built), "{built:?} from {begin:?}");
+            for (at, built) in &simulated[10 * index..][..10] {
+                assert!(
+                    *at == begin && built.abs_diff(alone(begin)) < Duration::from_millis(10),
+                    "{built:?} from {at:?}"
+                );
+            }
+            begins.push(begin);
+        }
+    }
+    // Of two handshakes, which take turns.
+    let turns: Vec<Duration> = [0, 3, 1, 4, 2, 5].map(|index| begins[index]).to_vec();
+    assert!(turns.is_sorted() && turns[0] > plan.begin, "{turns:?}");
+}
+
 /// What there is of network namespaces and devices, as far as anybody can see who doesn't know them.
 fn traces() -> (BTreeSet<String>, BTreeSet<String>) {
     let names = |folder: &str| -> BTreeSet<String> {
@@ -201,7 +249,7 @@ fn running(scene: &Scene) -> Option<(Child, Vec<u32>, BTreeSet<PathBuf>)> {
     if ended {
         let said = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
         let refusal = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
-        eprintln!("skipped: {refusal}");
+        skip(refusal);
         return None;
     }
     let (processes, namespaces) = found;
@@ -263,7 +311,7 @@ fn nothing_outlives_a_run_whenever_it_is_killed() {
     let lasted = began.elapsed();
     let said = String::from_utf8_lossy(&whole.stderr);
     if let Some(refusal) = said.lines().find_map(refusal) {
-        return eprintln!("skipped: {refusal}");
+        return skip(refusal);
     }
     assert!(whole.status.success(), "{said}");
     assert_eq!((marked(&mark(0)), traces()), (Vec::new(), before.clone()), "after a run that ended by itself");
@@ -321,6 +369,23 @@ fn without_permission_it_says_what_it_needs() {
     );
 }
 
+#[test]
+fn without_permission_for_devices_it_says_so_and_tests_skip() {
+    let scene = Scene::new();
+    let candor = scene.command(&["--tun", "--circuits", "1"]);
+    // It may make namespaces, and nothing in them.
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-net_admin"]).arg(candor.get_program()).args(candor.get_args());
+    let Ok(output) = command.output() else { return skip("setpriv does not start") };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.starts_with("setpriv:") || said.contains("can't make a network namespace") {
+        return skip(&format!("nobody here has CAP_SYS_ADMIN to keep: {said}"));
+    }
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let why = said.lines().find_map(refusal).unwrap_or_else(|| panic!("{said}"));
+    assert!(why.starts_with("can't make a TUN device: it needs CAP_NET_ADMIN and permission"), "{why}");
+}
+
 /// What candor says in a mount namespace in which `prepare` has been done, if that can be done here.
 fn said_after(prepare: &str) -> Option<String> {
     let scene = Scene::new();
@@ -331,7 +396,7 @@ fn said_after(prepare: &str) -> Option<String> {
     match command.output() {
         Ok(output) if output.status.code() == Some(2) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
         other => {
-            eprintln!("skipped: no mount namespace after `{prepare}`: {other:?}");
+            skip(&format!("no mount namespace after `{prepare}`: {other:?}"));
             None
         }
     }

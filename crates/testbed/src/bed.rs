@@ -25,10 +25,11 @@ impl Testbed {
     /// Builds it: a namespace for each node that plays a part, addresses, routes, and the emulator. Each direction of each link draws its losses from the
     /// same stream as in the simulator: the packet number n on it is lost in both or in neither, though it may not be the same packet.
     ///
+    /// Its time begins at `begin`, as the simulator's does, and goes by as real time does: delays that vary are those of [`now`](Self::now).
+    ///
     /// # Errors
     /// [`Error`]; [`Error::is_refusal`] says whether this machine or this user can't have one.
-    pub fn start(topology: &Topology, set: Option<&str>, seed: u64) -> Result<Self, Error> {
-        let begin = Duration::ZERO;
+    pub fn start(topology: &Topology, set: Option<&str>, seed: u64, begin: Duration) -> Result<Self, Error> {
         let carrier = Carrier::new(topology, set, seed, begin)?;
         let roles = Role::ALL.map(|role| topology.node_of(role));
         let mut namespaces = BTreeMap::new();
@@ -59,6 +60,11 @@ impl Testbed {
     pub fn spawn(&self, role: Role, mut command: Command) -> Result<Child, Error> {
         let node = &self.namespaces[&self.roles[role as usize]];
         node.run(move || command.spawn())?.map_err(Error::system("start a process"))
+    }
+
+    /// The time of the links.
+    pub fn now(&self) -> Duration {
+        self.emulator.now()
     }
 
     /// What became of packets so far.

@@ -61,8 +61,15 @@ impl Carrier {
     /// Links with nothing on them, with the losses of the simulator under this seed. Ways are those that have the least delay at `begin`.
     ///
     /// # Errors
-    /// [`TopologyError`] if there is no way between two parts of a circuit.
+    /// [`TopologyError`] if no link has values under this name, or if there is no way between two parts of a circuit.
     pub fn new(topology: &Topology, set: Option<&str>, seed: u64, begin: Duration) -> Result<Self, TopologyError> {
+        let known = topology.sets();
+        // A link without values under this name has its own, so a name that is misspelt would go unnoticed.
+        if let Some(set) = set.filter(|set| !known.contains(set)) {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let what = format!("no set `{set}`; it has: {known}");
+            return Err(TopologyError { file: format!("{}.toml", topology.name), line: None, what });
+        }
         let roles = Role::ALL.map(|role| topology.node_of(role));
         let mut ways = BTreeMap::new();
         for from in Role::ALL {
@@ -283,6 +290,44 @@ mod tests {
         assert!(one == lost(&row(), 1), "the same seed");
         assert!(one != lost(&row(), 2), "another seed");
         assert_eq!(lost(&row().lossless(), 1).len(), 1000);
+    }
+
+    #[test]
+    fn a_packet_takes_as_long_as_a_delay_that_varies_says_when_it_sets_out() {
+        let mut topology = row().lossless();
+        let at = Duration::from_secs;
+        let (near, far) = (Some(2 * MS), Some(102 * MS));
+        let samples = vec![(at(0), None), (at(100), near), (at(200), far), (at(300), None)];
+        topology.vary(["b", "c"], &std::sync::Arc::new(candor_links::DelayTrace { samples })).unwrap();
+        let error = Carrier::new(&topology, None, 1, at(50)).err().expect("there is no link yet");
+        assert!(error.to_string().contains("row.toml"), "{error}");
+        let mut carrier = Carrier::new(&topology, None, 1, at(100)).unwrap();
+        let packet = packet(addresses::address(Role::Middle, 0), 1000);
+        for (now, delay) in [(at(100), 2 * MS), (at(150), 52 * MS), (at(199), 101 * MS)] {
+            carrier.take(1, &packet, now);
+            // It takes a tenth of a millisecond to send, and meanwhile the delay grows by a tenth of a microsecond.
+            let arrives = now + delay + MS / 10;
+            assert_eq!(carrier.fetch(arrives - Duration::from_micros(1)), None);
+            let arrived = carrier.fetch(arrives + Duration::from_micros(1)).expect("it has arrived");
+            assert!(arrived.at.abs_diff(arrives) <= Duration::from_micros(1), "{:?}", arrived.at);
+        }
+        carrier.take(1, &packet, at(300));
+        assert_eq!((carrier.next(), carrier.counts().dropped), (None, [1, 0, 0]));
+    }
+
+    #[test]
+    fn a_set_that_no_link_has_is_an_error_and_one_of_the_topology_is_taken() {
+        let topology = Topology::built_in("sagin-01").unwrap().unwrap();
+        let known = topology.sets();
+        assert!(!known.is_empty());
+        for set in &known {
+            assert!(Carrier::new(&topology, Some(set), 1, Duration::ZERO).is_ok(), "{set}");
+        }
+        let said = |topology: &Topology| {
+            Carrier::new(topology, Some("no-such"), 1, Duration::ZERO).err().expect("there is none").to_string()
+        };
+        assert_eq!(said(&topology), format!("sagin-01.toml: no set `no-such`; it has: {}", known.join(", ")));
+        assert_eq!(said(&row()), "row.toml: no set `no-such`; it has: none");
     }
 
     #[test]

@@ -25,6 +25,9 @@ const END: u64 = u64::MAX - 1;
 pub(crate) struct Emulator {
     end: Arc<EventFd>,
     counts: Arc<Mutex<Counts>>,
+    began: Instant,
+    /// What the clock showed at `began`.
+    begin: Duration,
     thread: Option<JoinHandle<()>>,
     /// Why the thread ended before it was told to.
     failure: Arc<Mutex<Option<String>>>,
@@ -35,18 +38,8 @@ impl Emulator {
     pub(crate) fn start(devices: Vec<(usize, Device)>, carrier: Carrier, begin: Duration) -> Result<Self, Error> {
         let made = |error: nix::errno::Errno| Error::system("set up epoll and timerfd")(error.into());
         let end = Arc::new(EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC).map_err(made)?);
-        let timer =
-            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC).map_err(made)?;
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(made)?;
-        let readable = |data| EpollEvent::new(EpollFlags::EPOLLIN, data);
-        epoll.add(&timer, readable(TIMER)).map_err(made)?;
-        epoll.add(&*end, readable(END)).map_err(made)?;
-        for (number, (_, device)) in devices.iter().enumerate() {
-            epoll.add(device, readable(number as u64)).map_err(made)?;
-        }
-        let counts = Arc::<Mutex<Counts>>::default();
-        let began = Instant::now();
-        let mut engine = Engine { devices, carrier, began, begin, timer, epoll, counts: Arc::clone(&counts) };
+        let mut engine = Engine::new(devices, carrier, begin, &end).map_err(made)?;
+        let (counts, began) = (Arc::clone(&engine.counts), engine.began);
         let failure = Arc::<Mutex<Option<String>>>::default();
         let reason = Arc::clone(&failure);
         let work = move || {
@@ -55,7 +48,12 @@ impl Emulator {
             }
         };
         let thread = Builder::new().name("emulator".into()).spawn(work).map_err(Error::system("start a thread"))?;
-        Ok(Self { end, counts, thread: Some(thread), failure })
+        Ok(Self { end, counts, began, begin, thread: Some(thread), failure })
+    }
+
+    /// What its clock shows.
+    pub(crate) fn now(&self) -> Duration {
+        self.begin + self.began.elapsed()
     }
 
     /// What became of packets so far; an error if nothing arrives any more.
@@ -89,6 +87,24 @@ struct Engine {
 }
 
 impl Engine {
+    /// An engine whose time begins now, and which `end` ends.
+    fn new(
+        devices: Vec<(usize, Device)>,
+        carrier: Carrier,
+        begin: Duration,
+        end: &EventFd,
+    ) -> Result<Self, nix::errno::Errno> {
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let readable = |data| EpollEvent::new(EpollFlags::EPOLLIN, data);
+        epoll.add(&timer, readable(TIMER))?;
+        epoll.add(end, readable(END))?;
+        for (number, (_, device)) in devices.iter().enumerate() {
+            epoll.add(device, readable(number as u64))?;
+        }
+        Ok(Self { devices, carrier, began: Instant::now(), begin, timer, epoll, counts: Arc::default() })
+    }
+
     fn now(&self) -> Duration {
         self.begin + self.began.elapsed()
     }
@@ -150,11 +166,66 @@ impl Engine {
     fn read(&mut self, number: usize, buffer: &mut [u8], waits: &mut Waits) -> io::Result<()> {
         for _ in 0..AT_ONCE {
             let (node, device) = &self.devices[number];
-            let Some(packet) = device.read(buffer)? else { break };
+            let Some(packet) = device.read(buffer)? else { return Ok(()) };
             let now = self.begin + self.began.elapsed();
             self.carrier.take(*node, packet, now);
             waits.read(now);
         }
+        waits.left();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addresses::address;
+    use candor_links::topology::{Role, Topology};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixDatagram;
+
+    /// An engine with a device for the client's node and one for the guard's, and their other ends.
+    fn engine() -> (Engine, [UnixDatagram; 2]) {
+        let topology = Topology::built_in("sagin-01").unwrap().unwrap().lossless();
+        let carrier = Carrier::new(&topology, None, 1, Duration::ZERO).unwrap();
+        let end = EventFd::new().unwrap();
+        let pairs = [Role::Client, Role::Guard].map(|role| {
+            let (ours, theirs) = UnixDatagram::pair().unwrap();
+            [&ours, &theirs].iter().for_each(|end| end.set_nonblocking(true).unwrap());
+            (ours, (topology.node_of(role), Device::of(OwnedFd::from(theirs).into())))
+        });
+        let [(one, client), (other, guard)] = pairs;
+        (Engine::new(vec![client, guard], carrier, Duration::ZERO, &end).unwrap(), [one, other])
+    }
+
+    #[test]
+    fn a_device_with_more_than_a_go_of_packets_is_left_and_an_empty_one_is_not() {
+        let (mut engine, [client, _]) = engine();
+        (0..=AT_ONCE).for_each(|_| assert_eq!(client.send(&[0]).unwrap(), 1));
+        let (mut waits, mut buffer) = (Waits::new(engine.now()), vec![0; MOST]);
+        engine.read(0, &mut buffer, &mut waits).unwrap();
+        assert_eq!((engine.carrier.counts().strangers, waits.is_left()), (AT_ONCE as u64, true));
+        let now = engine.now();
+        waits.looked(now, now);
+        engine.read(0, &mut buffer, &mut waits).unwrap();
+        assert_eq!((engine.carrier.counts().strangers, waits.is_left()), (AT_ONCE as u64 + 1, false));
+    }
+
+    #[test]
+    fn a_packet_that_is_handed_over_late_is_counted_so() {
+        let (mut engine, [client, guard]) = engine();
+        let (mut waits, mut buffer) = (Waits::new(engine.now()), vec![0; MOST]);
+        let mut packet = [0; 100];
+        packet[0] = 0x45;
+        packet[16..20].copy_from_slice(&address(Role::Guard, 0).octets());
+        assert_eq!(client.send(&packet).unwrap(), packet.len());
+        engine.read(0, &mut buffer, &mut waits).unwrap();
+        // Ten seconds later, and no link is so long.
+        engine.begin += Duration::from_secs(10);
+        engine.hand_over();
+        assert_eq!((guard.recv(&mut buffer).unwrap(), &buffer[..packet.len()]), (packet.len(), &packet[..]));
+        let counts = engine.counts.lock().unwrap();
+        assert_eq!((counts.arrived, counts.dropped), (1, [0; 3]));
+        assert_eq!(counts.late.percentile(50), Some(Duration::from_micros(20_010)), "20 ms and beyond");
     }
 }

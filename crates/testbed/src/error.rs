@@ -88,6 +88,8 @@ mod tests {
         let said = |text: &str| Error::Ip(text.to_owned());
         let refusals = [
             Error::Namespace,
+            Error::Device,
+            Error::NoDevice,
             Error::NoTool(ErrorKind::NotFound.into()),
             said("RTNETLINK answers: Operation not permitted\nCommand failed -:1"),
             said("RTNETLINK answers: Operation not supported"),

@@ -15,7 +15,7 @@
 //! use candor_links::topology::{Role, Topology};
 //! use candor_testbed::Testbed;
 //! let topology = Topology::built_in("leo-bent-pipe").expect("candor brings it")?;
-//! let testbed = Testbed::start(&topology, None, 1)?;
+//! let testbed = Testbed::start(&topology, None, 1, topology.begins())?;
 //! let mut command = std::process::Command::new("ip");
 //! command.args(["-brief", "address"]);
 //! testbed.spawn(Role::Guard, command)?.wait()?;

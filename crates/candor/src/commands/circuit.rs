@@ -89,12 +89,6 @@ fn crossovers(plan: &Plan, rows: &[(HandshakeType, Summary)]) -> Result<Vec<(Han
 fn topology(arguments: &CircuitArguments, name: &str) -> Result<Topology, Failure> {
     let topology = read(name)?;
     let CircuitArguments { elements, from, .. } = arguments;
-    if (arguments.tun || arguments.both) && topology.orbit.is_some() {
-        return Err(Failure::Error(format!(
-            "topology {name} follows satellites: circuits that are measured one after another would each have another sky; use --pass, or a topology \
-             with constant delays"
-        )));
-    }
     if topology.orbit.is_none() && elements.is_none() && from.is_none() {
         return Ok(topology);
     }

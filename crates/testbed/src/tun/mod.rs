@@ -53,6 +53,12 @@ impl Device {
         }
     }
 
+    /// Something that gives packets likewise.
+    #[cfg(test)]
+    pub(crate) fn of(file: File) -> Self {
+        Self(file)
+    }
+
     /// Reads a packet; `None` if there is none.
     pub(crate) fn read<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
         match (&self.0).read(buffer) {

@@ -199,6 +199,6 @@ fn json(plan: &Plan, flight: &Flight, carrier: f64, costs: &Found, all: &[(Hands
 }
 
 /// A time of the flight by the clock of UTC.
-fn clock(flight: &Flight, at: Duration) -> String {
+pub(super) fn clock(flight: &Flight, at: Duration) -> String {
     flight.time(at).strftime("%H:%M:%S").to_string()
 }

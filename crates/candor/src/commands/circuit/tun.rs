@@ -8,6 +8,8 @@ mod measured;
 mod network;
 #[cfg(target_os = "linux")]
 mod process;
+#[cfg(target_os = "linux")]
+mod sky;
 
 use super::CircuitArguments;
 use super::costs::Found;

@@ -2,6 +2,7 @@
 
 use super::measured::{circuit_json, measure, ns, packets, packets_json};
 use super::network::Measured;
+use super::sky;
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::commands::circuit::costs::Found;
@@ -97,7 +98,7 @@ pub(super) fn execute(
     for name in once(&arguments.topology).chain(&arguments.more) {
         let topology = circuit::topology(arguments, name)?;
         let topology = if arguments.lossless { topology.lossless() } else { topology };
-        let plan = Plan { topology, fetch: None, ..plan.clone() };
+        let plan = Plan { begin: topology.begins(), topology, fetch: None, ..plan.clone() };
         let report = compare(plan, handshakes, arguments.circuits, talk)?;
         // Each as soon as it is there: all of them may take hours.
         if matches!(arguments.format, ListFormat::Text) {
@@ -122,8 +123,14 @@ fn compare(plan: Plan, handshakes: &[HandshakeType], circuits: u32, talk: Talk) 
     let set = plan.set.as_deref();
     let loses = plan.topology.links.iter().any(|link| link.profiles(set).iter().any(|way| way.loss != Loss::None));
     let rows = rows.into_iter().map(|(handshake, measured)| {
-        let mut world = World::new(&Plan { handshake, ..plan.clone() })?;
-        let simulated: Vec<Outcome> = (0..circuits.saturating_mul(MORE)).map(|_| world.build()).collect();
+        let plan = Plan { handshake, ..plan.clone() };
+        let simulated = match plan.topology.flight() {
+            Some(_) => sky::simulated(&plan, &measured.begins, MORE)?,
+            None => {
+                let mut world = World::new(&plan)?;
+                (0..circuits.saturating_mul(MORE)).map(|_| world.build()).collect()
+            }
+        };
         let difference = Difference::of(&times(&simulated), &times(&measured.outcomes));
         Ok::<_, Failure>(Row { handshake, simulated, measured, difference })
     });
@@ -144,9 +151,10 @@ impl Report {
         let loss = if self.loses { "with losses" } else { "without losses" };
         let mut text = format!("{}{set}: {}\n", plan.topology.name, plan.topology.title);
         let heading = format!(
-            "SIMULATED in virtual time and MEASURED over TUN devices: {start}, {loss}, seed {}. Medians of the time to circuit in ms. Delays alone: {}. \
+            "SIMULATED in virtual time and MEASURED over TUN devices: {start}, {loss}, seed {}. Medians of the time to circuit in ms. Delays alone{}: {}. \
              Simulated computation: {}. {}",
             plan.seed,
+            sky::at_the_beginning(plan),
             ms(Some(plan.delays_alone()?)),
             costs.says,
             packets(&self.counts)
@@ -189,6 +197,7 @@ impl Report {
             table.row([row.handshake.to_string(), both(&|summary| ms(summary.link.median())), hop(0), hop(1), hop(2)]);
         }
         text += &table.text(wide);
+        text += &sky::text(plan, &self.series(), wide);
         if self.loses {
             for row in &self.rows {
                 text += &format!("\n{}: share of circuits by time to circuit in ms\n", row.handshake);
@@ -203,6 +212,22 @@ impl Report {
         text += &paragraph("", &format!("\n{rule}\n"), wide);
         text.push('\n');
         Ok(text)
+    }
+
+    /// Each handshake's circuits by their times: measured, and the first of those that were simulated at the same instant.
+    fn series(&self) -> Vec<sky::Series<'_>> {
+        let series = self.rows.iter().flat_map(|row| {
+            let begins = &row.measured.begins;
+            let measured = row.measured.outcomes.iter().map(|outcome| outcome.built).collect();
+            let simulated = row.simulated.iter().step_by(MORE as usize).map(|outcome| outcome.built).collect();
+            let titles = [format!("{} measured", row.handshake), "simulated".to_owned()];
+            titles.into_iter().zip([measured, simulated]).map(move |(title, times)| sky::Series {
+                title,
+                begins,
+                times,
+            })
+        });
+        series.collect()
     }
 
     fn verdict(&self, row: &Row) -> &'static str {
@@ -224,16 +249,20 @@ impl Report {
                     json!({ "ms": ms, "share": share, "interval": [interval.low, interval.high] })
                 });
                 let (simulated, measured) = (Summary::of(&row.simulated), row.measured.summary());
-                let side = |summary: &Summary, outcomes: &[Outcome]| {
+                let side = |summary: &Summary, circuits: Vec<Value>| {
                     json!({
                         "median_ns": ns(summary.built.median()), "built": summary.built.count(), "begun": summary.circuits,
-                        "circuits": outcomes.iter().map(circuit_json).collect::<Vec<_>>(),
+                        "circuits": circuits,
                     })
                 };
+                // While satellites pass, as many of these as of those begin with each that was measured.
+                let begin = |index: usize| row.measured.begins.get(index / MORE as usize).copied();
+                let begin = |index| self.plan.topology.flight().and_then(|_| begin(index));
+                let circuits = row.simulated.iter().enumerate().map(|(index, outcome)| circuit_json(outcome, begin(index)));
                 json!({
                     "handshake": row.handshake.name(), "difference": difference, "verdict": self.verdict(row),
-                    "failures": row.measured.failures, "measured": side(&measured, &row.measured.outcomes),
-                    "simulated": side(&simulated, &row.simulated),
+                    "failures": row.measured.failures, "measured": side(&measured, row.measured.json(&self.plan)),
+                    "simulated": side(&simulated, circuits.collect()),
                 })
             })
             .collect();

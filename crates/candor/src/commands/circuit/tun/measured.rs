@@ -1,6 +1,7 @@
 //! Circuits of real processes over the kernel's TCP: measured, and printed.
 
 use super::network::{Measured, Network};
+use super::sky;
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::commands::circuit::{ms, row};
@@ -40,23 +41,45 @@ pub(super) fn measure(
     World::new(plan)?;
     let mut network = Network::start(plan, talk)?;
     let (mut rows, mut counts) = (Vec::new(), Counts::default());
-    for &handshake in handshakes {
-        let began = Instant::now();
-        let what = format!("{}, {handshake}", plan.topology.name);
-        let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(circuits.into()) };
+    let bar = |what: &str, circuits: u64| {
+        let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(circuits) };
         let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {eta:>4} left  {wide_msg}");
         bar.set_style(style.expect("the template is a constant"));
-        bar.set_message(what.clone());
-        let measured = network.measure(plan, handshake, circuits, || bar.inc(1))?;
-        bar.finish_and_clear();
-        talk.say(&format!("measured {what}: {circuits} circuits in {:.0} s", began.elapsed().as_secs_f64()));
-        if let Some(first) = measured.failures.first() {
-            let failed = measured.failures.len();
-            talk.say(&format!("{what}: {failed} of {circuits} circuits failed; the first: {first}"));
+        bar.set_message(what.to_owned());
+        bar
+    };
+    if let Some(flight) = plan.topology.flight() {
+        rows = handshakes.iter().map(|handshake| (*handshake, Measured::default())).collect();
+        let bar = bar(&plan.topology.name, u64::from(circuits) * rows.len() as u64);
+        // Handshakes take turns, so that all of them see the same sky.
+        let mut turns = 0;
+        while turns < circuits && network.now() < flight.ends() {
+            turns += 1;
+            for (handshake, measured) in &mut rows {
+                network.measure(plan, *handshake, 1, measured, || bar.inc(1))?;
+                counts = network.counts()?;
+            }
         }
-        // Without an emulator every circuit times out; the reason is worth more than the rest of them.
-        counts = network.counts()?;
-        rows.push((handshake, measured));
+        bar.finish_and_clear();
+        if turns < circuits {
+            let (name, ends) = (&plan.topology.name, flight.time(flight.ends()));
+            talk.say(&format!("{name} ends at {ends:.0}, after {turns} of {circuits} circuits per handshake"));
+        }
+        rows.iter().for_each(|(handshake, measured)| measured.say_failures(plan, *handshake, talk));
+    } else {
+        for &handshake in handshakes {
+            let began = Instant::now();
+            let what = format!("{}, {handshake}", plan.topology.name);
+            let bar = bar(&what, circuits.into());
+            let mut measured = Measured::default();
+            network.measure(plan, handshake, circuits, &mut measured, || bar.inc(1))?;
+            bar.finish_and_clear();
+            talk.say(&format!("measured {what}: {circuits} circuits in {:.0} s", began.elapsed().as_secs_f64()));
+            measured.say_failures(plan, handshake, talk);
+            // Without an emulator every circuit times out; the reason is worth more than the rest of them.
+            counts = network.counts()?;
+            rows.push((handshake, measured));
+        }
     }
     for (late, how) in [(&counts.late, "was handed over at least"), (&counts.waited, "may have been read up to")] {
         if let Some(late) = late.percentile(99).filter(|late| *late > LATE) {
@@ -84,8 +107,9 @@ fn text(plan: &Plan, rows: &[(HandshakeType, Measured)], counts: &Counts) -> Res
         "",
         &format!(
             "MEASURED over TUN devices: {circuits} circuits per handshake, {start}, seed {}. Times in ms: medians, and percentiles where at least ten \
-             circuits lie beyond. Delays alone: {}. {}",
+             circuits lie beyond. Delays alone{}: {}. {}",
             plan.seed,
+            sky::at_the_beginning(plan),
             ms(Some(plan.delays_alone()?)),
             packets(counts),
         ),
@@ -106,6 +130,12 @@ fn text(plan: &Plan, rows: &[(HandshakeType, Measured)], counts: &Counts) -> Res
          which all hosts share."
     );
     text += &paragraph("", &what, wide);
+    let series = rows.iter().map(|(handshake, measured)| sky::Series {
+        title: handshake.to_string(),
+        begins: &measured.begins,
+        times: measured.outcomes.iter().map(|outcome| outcome.built).collect(),
+    });
+    text += &sky::text(plan, &series.collect::<Vec<_>>(), wide);
     Ok(text)
 }
 
@@ -131,7 +161,7 @@ fn json(plan: &Plan, rows: &[(HandshakeType, Measured)], counts: &Counts) -> Res
         .map(|(handshake, measured)| {
             json!({
                 "handshake": handshake.name(), "median_ns": ns(measured.summary().built.median()), "failures": measured.failures,
-                "circuits": measured.outcomes.iter().map(circuit_json).collect::<Vec<_>>(),
+                "circuits": measured.json(plan),
             })
         })
         .collect();
@@ -154,13 +184,32 @@ pub(super) fn packets_json(counts: &Counts) -> Value {
     })
 }
 
-/// A circuit's times.
-pub(super) fn circuit_json(outcome: &Outcome) -> Value {
-    json!({
+impl Measured {
+    /// Says how many circuits failed, and why the first did.
+    fn say_failures(&self, plan: &Plan, handshake: HandshakeType, talk: Talk) {
+        let Some(first) = self.failures.first() else { return };
+        let (name, failed, of) = (&plan.topology.name, self.failures.len(), self.outcomes.len());
+        talk.say(&format!("{name}, {handshake}: {failed} of {of} circuits failed; the first: {first}"));
+    }
+
+    /// Its circuits; while satellites pass, with the time of each.
+    pub(super) fn json(&self, plan: &Plan) -> Vec<Value> {
+        let begins = self.begins.iter().map(|begin| plan.topology.flight().map(|_| *begin));
+        self.outcomes.iter().zip(begins).map(|(outcome, begin)| circuit_json(outcome, begin)).collect()
+    }
+}
+
+/// A circuit's times, with that of its beginning where it matters.
+pub(super) fn circuit_json(outcome: &Outcome, begin: Option<Duration>) -> Value {
+    let mut circuit = json!({
         "built_ns": ns(outcome.built), "link_ns": ns(Some(outcome.link)),
         "hops_ns": outcome.hops.iter().map(|hop| ns(Some(*hop))).collect::<Vec<_>>(),
         "first_byte_ns": ns(outcome.first_byte), "last_byte_ns": ns(outcome.last_byte),
-    })
+    });
+    if let Some(begin) = begin {
+        circuit["seconds"] = begin.as_secs_f64().into();
+    }
+    circuit
 }
 
 pub(super) fn ns(time: Option<Duration>) -> Option<u64> {

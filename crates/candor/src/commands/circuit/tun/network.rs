@@ -40,9 +40,12 @@ pub(super) struct Network {
 }
 
 /// What was measured.
+#[derive(Default)]
 pub(super) struct Measured {
     /// What became of each circuit; what the client can't see, such as bytes and packets, is zero.
     pub(super) outcomes: Vec<Outcome>,
+    /// When each began, to a few milliseconds, by the time of the links.
+    pub(super) begins: Vec<Duration>,
     /// Why circuits were not built, or brought no page.
     pub(super) failures: Vec<String>,
 }
@@ -62,7 +65,7 @@ impl Network {
                 "CPUs may sleep between packets, which makes circuits slower: no thread may become idle: {error}"
             ));
         }
-        let testbed = Testbed::start(&plan.topology, set, plan.seed)?;
+        let testbed = Testbed::start(&plan.topology, set, plan.seed, plan.begin)?;
         let target = address(Role::Target, 0);
         let mut others = Vec::new();
         let listen = format!("0.0.0.0:{TARGET}");
@@ -91,15 +94,20 @@ impl Network {
         Ok(Self { testbed, entries, builder, _others: others, circuits: 0, settle, _awake: awake.ok() })
     }
 
-    /// Builds circuits by a handshake, one after another, and calls `each` after each.
+    /// The time of the links.
+    pub(super) fn now(&self) -> Duration {
+        self.testbed.now()
+    }
+
+    /// Builds circuits by a handshake, one after another, adds them to those that were measured, and calls `each` after each.
     pub(super) fn measure(
         &mut self,
         plan: &Plan,
         handshake: HandshakeType,
         circuits: u32,
+        measured: &mut Measured,
         mut each: impl FnMut(),
-    ) -> Result<Measured, Failure> {
-        let mut measured = Measured { outcomes: Vec::new(), failures: Vec::new() };
+    ) -> Result<(), Failure> {
         let mut left = circuits;
         while left > 0 {
             let some = left.min(AT_ONCE);
@@ -117,7 +125,12 @@ impl Network {
                 settle: self.settle,
             })?;
             for _ in 0..some {
+                let mut asked = self.testbed.now();
                 let built: Built = self.builder.answer()?;
+                // It answers at once when it is done. A circuit that was not built began after it was asked for, and after its links were quiet.
+                asked += self.settle;
+                let took = built.built.map(|circuit| circuit + built.last_byte.unwrap_or_default());
+                measured.begins.push(took.map_or(asked, |took| self.testbed.now().saturating_sub(took)));
                 measured.failures.extend(built.failure);
                 measured.outcomes.push(Outcome {
                     link: built.link,
@@ -131,7 +144,7 @@ impl Network {
                 each();
             }
         }
-        Ok(measured)
+        Ok(())
     }
 
     /// What became of packets.
