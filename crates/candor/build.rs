@@ -1,5 +1,6 @@
-//! Tells the program what it was built from: commit, whether the tree was clean, compiler, profile.
+//! Tells the program what it was built from: commit, whether the tree was clean, the digest of Cargo.lock and whether it is the commit's, compiler, profile.
 
+use sha2::{Digest, Sha256};
 use std::process::Command;
 
 fn main() {
@@ -20,6 +21,7 @@ fn main() {
             println!("cargo::rerun-if-changed={directory}/{file}");
         }
     }
+    lock();
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     let version = Command::new(rustc).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
@@ -34,4 +36,17 @@ fn main() {
         variable("OPT_LEVEL"),
         variable("TARGET"),
     );
+}
+
+/// The digest of Cargo.lock, by which cargo chose the libraries, and whether the commit has another one. `cargo install` without `--locked` looks at no
+/// Cargo.lock at all, and no build script can see that: the README says `--locked`.
+fn lock() {
+    const FILE: &str = "../../Cargo.lock";
+    println!("cargo::rerun-if-changed={FILE}");
+    let Ok(lock) = std::fs::read(FILE) else { return };
+    let committed = Command::new("git").args(["show", "HEAD:./../../Cargo.lock"]).output().ok();
+    let committed = committed.filter(|output| output.status.success()).map(|output| output.stdout);
+    let differs = if committed.is_some_and(|committed| committed != lock) { " differs" } else { "" };
+    let digest: String = Sha256::digest(lock).iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo::rustc-env=CANDOR_LOCK={digest}{differs}");
 }

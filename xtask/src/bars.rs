@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use table::{Asks, Bar, matches};
+use table::{Asks, BEST_PEER, Bar, matches};
 
 /// A bar, and what was found.
 type Judged = (Bar, Vec<Line>);
@@ -241,7 +241,7 @@ fn lines(bar: &Bar, rows: &[Row], known: &[String]) -> Vec<Line> {
 
 /// The lines of one task name or pattern: one for each task and subject that matches, or one that says there is none.
 fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<Line> {
-    let Asks::Ratio { subject, baseline, wanted, stretch, rule, .. } = &bar.asks else { return Vec::new() };
+    let Asks::Ratio { subject, baseline, wanted, stretch, rule, peers, .. } = &bar.asks else { return Vec::new() };
     let named = rows.iter().map(|row| &row.task).chain(known);
     let mut tasks: Vec<&String> = named.filter(|task| matches(pattern, task)).collect();
     tasks.sort();
@@ -263,13 +263,17 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
             .filter(|row| {
                 row.task == *task && matches(baseline, &row.baseline) && !is_twice(&row.baseline, &row.subject)
             })
-            .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
+            .filter(|row| if subject == BEST_PEER { !row.is_ours } else { matches(subject, &row.subject) })
             .collect();
         if of_task.is_empty() {
             lines.push(empty(Outcome::NotMeasured, task));
         }
-        for row in newest_of_each_cpu(of_task, subject == "best-peer") {
-            let outcome = judge(wanted, *rule, &row.found);
+        for row in newest_of_each_cpu(of_task, subject == BEST_PEER) {
+            let absent = absent(peers, row, rows);
+            let outcome = match judge(wanted, *rule, &row.found) {
+                Outcome::Met | Outcome::Missed if !absent.is_empty() => Outcome::CantTell,
+                outcome => outcome,
+            };
             let beyond = stretch.map(|stretch| match judge(&Wanted::AtLeast(stretch), *rule, &row.found) {
                 Outcome::Met => format!(", stretch {stretch} too"),
                 _ => format!(", stretch {stretch}"),
@@ -279,7 +283,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
                 wanted: format!("{}{}", wanted.show(*rule), beyond.unwrap_or_default()),
                 found: wanted.show_found(&row.found),
                 about: format!("{}  {} over {}", row.task, row.baseline, row.subject),
-                source: format!("{}{}{}", row.run, if row.is_other() { OTHER_WORK } else { "" }, row.marks),
+                source: format!("{}{}{}{absent}", row.run, if row.is_other() { OTHER_WORK } else { "" }, row.marks),
             });
         }
     }
@@ -310,8 +314,14 @@ fn newest_of_each_cpu(rows: Vec<&Row>, best_peer: bool) -> Vec<&Row> {
         .collect()
 }
 
-fn is_ours(subject: &str) -> bool {
-    subject.starts_with("candor@")
+/// Which of the peers that a bar names a row's run does not have in that table, each in words for a source: the best of the others is not the best.
+fn absent(peers: &[String], row: &Row, rows: &[Row]) -> String {
+    let has = |peer: &str| {
+        let of_table =
+            |other: &&Row| (&other.run, &other.task, &other.baseline) == (&row.run, &row.task, &row.baseline);
+        rows.iter().filter(of_table).any(|other| matches(peer, &other.subject))
+    };
+    peers.iter().filter(|peer| !has(peer)).map(|peer| format!(", without {peer}")).collect()
 }
 
 /// All lines by issue and bar, then the counts.
@@ -378,6 +388,33 @@ mod tests {
     fn the_best_peer_is_the_fastest_that_is_not_ours() {
         let found = outcomes(&bar("hash/*/10m", "best-peer", "at-least = 1.0\nrule = \"near\""), &[]);
         assert_eq!(found, [(Outcome::Missed, "hash/sm3/10m  candor@avx2 over libgcrypt-1.10".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_ours_is_no_peer_under_any_name() {
+        for name in ["candor+aws-lc@auto", "parts@auto", "insecure-seed-768@auto", "candor@avx512+one-by-one"] {
+            let ours = REPORT.replace("libgcrypt-1.10", name);
+            let lines =
+                lines(&bar("hash/sm3/10m", "best-peer", "at-least = 1.0"), &parse_report(&ours).unwrap().rows, &[]);
+            assert_eq!(lines[0].about, "hash/sm3/10m  candor@avx2 over openssl-4.0.3", "{name}");
+        }
+        // By what a row says of its library, too.
+        let ours = REPORT.replace("\"libgcrypt-1.10\",", "\"aside\", \"provenance\": {\"library\": \"candor\"},");
+        let lines = lines(&bar("hash/sm3/10m", "best-peer", "at-least = 1.0"), &parse_report(&ours).unwrap().rows, &[]);
+        assert_eq!(lines[0].about, "hash/sm3/10m  candor@avx2 over openssl-4.0.3");
+    }
+
+    /// The best of those who are there is met easily where the fastest is absent.
+    #[test]
+    fn a_run_without_a_peer_that_the_bar_names_tells_nothing() {
+        let found = |peers: &str| {
+            let bar = bar("hash/sm3/10m", "best-peer", &format!("at-least = 1.0\npeers = {peers}"));
+            let line = lines(&bar, &parse_report(REPORT).unwrap().rows, &[]).remove(0);
+            (line.outcome, line.source)
+        };
+        let run = "2026-11-21-zen3-3f9c1a";
+        assert_eq!(found(r#"["libgcrypt-*", "openssl-4*"]"#), (Outcome::Missed, run.to_owned()));
+        assert_eq!(found(r#"["openssl-4*", "gmsm-*"]"#), (Outcome::CantTell, format!("{run}, without gmsm-*")));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | `lib25519` | lib25519, from Debian's newer release | the subjects `lib25519-…`, which load it at run time |
 //! | `libgcrypt` | libgcrypt 1.11 beside the system's own, from Debian's newer release | the subjects `libgcrypt-1.11…`, which load it at run time |
 //! | `libmceliece` | libmceliece, from Debian's newer release | the subjects `libmceliece-…`, which load it at run time |
+//! | `libsodium` | libsodium as it is, beside the system's own, and with memory that Argon2 keeps | the subjects `libsodium-…`, which load it at run time |
 //! | `pqclean` | PQClean's Classic McEliece and round-4 HQC, the latter at each level of optimisation | the subjects `pqclean-…`, which load it at run time |
 //! | `tor` | C tor's own bench program, which is run, too; and its ntor | `candor report --claims=target/peers/tor/claims.toml`; the subjects `tor-…`, which load it at run time |
 //!
@@ -27,6 +28,7 @@ mod gmssl;
 mod ipsec_mb;
 mod libgcrypt;
 mod liboqs;
+mod libsodium;
 mod newer;
 mod ntl;
 mod openssl;
@@ -42,7 +44,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "gf2x",
     "gmsm",
     "gmssl",
@@ -51,6 +53,7 @@ const NAMES: [&str; 12] = [
     "libgcrypt",
     "libmceliece",
     "liboqs",
+    "libsodium",
     "openssl-4",
     "pqclean",
     "tongsuo",
@@ -143,6 +146,7 @@ fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
         "gmsm" => &[("go", "golang-go"), ("cc", "gcc")],
         "gmssl" => &[("cmake", "cmake"), ("make", "make"), ("tar", "tar")],
         "ipsec-mb" | "lib25519" | "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
+        "libsodium" => &[("make", "make"), ("cc", "gcc"), ("tar", "tar")],
         "liboqs" => &[("cmake", "cmake"), ("make", "make")],
         "openssl-4" | "tongsuo" => &[("make", "make"), ("perl", "perl")],
         "pqclean" => &[("cc", "gcc"), ("objcopy", "binutils"), ("tar", "tar")],
@@ -171,6 +175,7 @@ fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
         "libgcrypt" => libgcrypt::build(&peers, extent),
         "libmceliece" => binary::LIBMCELIECE.build(&peers, extent),
         "liboqs" => liboqs::build(&peers, extent),
+        "libsodium" => libsodium::build(&peers, extent),
         "openssl-4" => openssl::OPENSSL_4.build(&peers, extent),
         "pqclean" => pqclean::build(&peers, extent),
         "tongsuo" => openssl::TONGSUO.build(&peers, extent),

@@ -5,7 +5,7 @@ use crate::output::Talk;
 use crate::progress::Watch;
 use crate::{Failure, layout};
 use candor_lab::analysis::Report;
-use candor_lab::runfile::{Run, Tool};
+use candor_lab::runfile::{Lock, Run, Tool};
 use candor_lab::session::{self, Settings, Spawn};
 use candor_lab::{LabError, Task};
 use std::path::{Path, PathBuf};
@@ -131,6 +131,7 @@ pub(crate) fn tool() -> Tool {
         rustc: env!("CANDOR_RUSTC").into(),
         build: env!("CANDOR_BUILD").into(),
         sha256: Tool::digest(),
+        lock: option_env!("CANDOR_LOCK").and_then(Lock::told),
     }
 }
 

@@ -158,11 +158,15 @@ pub struct Counted {
     pub quantities: Vec<Quantity>,
 }
 
-/// The name to show for a subject: insecure schemes and simulated times are marked wherever they appear.
+/// The name to show for a subject: insecure schemes, simulated times and other tools' figures are marked wherever they appear.
 fn label(subject: &str, provenance: &Provenance) -> String {
     let insecure = if provenance.insecure.is_some() { " INSECURE" } else { "" };
-    let simulated = if provenance.evidence == Evidence::Simulated { " SIMULATED" } else { "" };
-    format!("{subject}{insecure}{simulated}")
+    let evidence = match provenance.evidence {
+        Evidence::Simulated => " SIMULATED",
+        Evidence::Imported => " IMPORTED",
+        _ => "",
+    };
+    format!("{subject}{insecure}{evidence}")
 }
 
 impl Row {
@@ -200,11 +204,12 @@ impl Report {
             machine: manifest.machine.clone(),
             commit: manifest.tool.commit.as_ref().map_or("unknown".into(), |commit| format!("{commit}{dirty}")),
             conditions: format!(
-                "{} processes per task, {:.0} s, others used {:.1} CPUs, steal {:.1} %",
+                "{} processes per task, {:.0} s, others used {:.1} CPUs, steal {:.1} %, load {:.1}",
                 manifest.processes,
                 run.end.seconds,
                 run.end.during.others_cpus,
-                run.end.during.steal * 100.0
+                run.end.during.steal * 100.0,
+                run.end.during.load
             ),
             tasks: tasks.collect(),
             trials: trial::count(&run.trials),

@@ -4,7 +4,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`Subject`], [`Task`] | what is measured; [`Quantity`]: what is counted; [`Habit`]: what is done besides the work |
+//! | [`Subject`], [`Task`] | what is measured; [`Quantity`]: what is counted; [`Habit`]: what is done besides the work; [`Imported`]: what other tools found |
 //! | [`plan`] | how many processes, rounds and iterations, fixed before the first sample |
 //! | [`session`] | a run: probe, plan, measure, seal |
 //! | [`worker`] | the work of one fresh process: build subjects, check answers, time rounds |
@@ -52,5 +52,5 @@ pub use habit::Habit;
 pub use order::{Orders, Random};
 pub use quantity::Quantity;
 pub use subject::{
-    Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, RefusalKind, Subject, Task, Tuning, Witness,
+    Entry, Evidence, Imported, Mismatch, Outcomes, Provenance, Refusal, RefusalKind, Subject, Task, Tuning, Witness,
 };

@@ -110,7 +110,8 @@ pub const LINTS: &[Explanation] = &[
     },
     Explanation {
         name: "busy-machine",
-        fires: "other processes used more than a quarter of one CPU's time, or the hypervisor took more than 2 % of it",
+        fires: "other processes used more than a quarter of one CPU's time, or the hypervisor took more than 2 % of it, or the load average at the end was above the \
+                number of CPUs",
         why: "Because rounds are paired, verdicts stay right on a busy machine. But intervals become wider, and small differences can no longer \
               be told.",
         then: "If rows that you need read `can't tell`, stop the other programs and measure again.",
@@ -120,6 +121,13 @@ pub const LINTS: &[Explanation] = &[
         fires: "no self-test of the same build stands beside the runs",
         why: "The same source at other addresses can take a per cent more or less, and a comparison of identical code in one program does not show it.",
         then: "Run `candor doctor --self-test` with this build; later runs of it count what it finds into their floor.",
+    },
+    Explanation {
+        name: "lock-differs",
+        fires: "the Cargo.lock with which the program was built is not the one of its commit",
+        why: "The versions of the libraries that are linked in come from that file. With another one, the same commit is another program, and nobody can build it \
+              from the commit.",
+        then: "Restore Cargo.lock, build with --locked, and measure again.",
     },
     Explanation {
         name: "follows-itself",

@@ -108,25 +108,50 @@ impl Machine {
 
     /// A word for file names: the microarchitecture if known, otherwise a short form of the model's name.
     pub fn short_name(&self) -> String {
-        let number = |name: &str| {
-            let rest = self.cpu_id.split(", ").find_map(|part| part.strip_prefix(name)?.strip_prefix(' '))?;
-            rest.parse::<u32>().ok()
-        };
-        if self.cpu_id.contains("AuthenticAMD") {
-            // The same families and models as in `cpu`'s table of arms, which this crate can't use; a test in `subjects` compares the two.
-            let zen = match (number("cpu family"), number("model")) {
-                (Some(23), Some(0x00..=0x2f | 0x50..=0x5f)) => Some("zen1"),
-                (Some(23), Some(0x30..=0x4f | 0x60..=0x7f | 0x90..=0x91 | 0xa0..=0xaf)) => Some("zen2"),
-                (Some(25), Some(0x00..=0x0f | 0x20..=0x5f)) => Some("zen3"),
-                (Some(25), Some(0x10..=0x1f | 0x60..=0xaf)) => Some("zen4"),
-                (Some(26), Some(0x00..=0x1f | 0x40..=0x4f | 0x70..=0x7f)) => Some("zen5"),
-                (Some(26), Some(0x20..=0x2f | 0x60..=0x6f)) => Some("zen5-256"), // its vector units are 256 bits wide
-                _ => None,
-            };
-            if let Some(zen) = zen {
-                return zen.into();
-            }
+        self.microarchitecture().map_or_else(|| self.former_short_name(), str::to_owned)
+    }
+
+    /// By family and model. Clouds give many designs of Intel the same model's name, "Xeon Processor".
+    fn microarchitecture(&self) -> Option<&'static str> {
+        // The same families and models as in `cpu`'s table of arms, which this crate can't use; a test in `subjects` compares the two. Emerald Rapids has
+        // a name of its own here: its caches are larger than those of Sapphire Rapids, whose core it has.
+        match (self.vendor()?, self.number("cpu family")?, self.number("model")?) {
+            (Vendor::Amd, 23, 0x00..=0x2f | 0x50..=0x5f) => Some("zen1"),
+            (Vendor::Amd, 23, 0x30..=0x4f | 0x60..=0x7f | 0x90..=0x91 | 0xa0..=0xaf) => Some("zen2"),
+            (Vendor::Amd, 25, 0x00..=0x0f | 0x20..=0x5f) => Some("zen3"),
+            (Vendor::Amd, 25, 0x10..=0x1f | 0x60..=0xaf) => Some("zen4"),
+            (Vendor::Amd, 26, 0x00..=0x1f | 0x40..=0x4f | 0x70..=0x7f) => Some("zen5"),
+            (Vendor::Amd, 26, 0x20..=0x2f | 0x60..=0x6f) => Some("zen5-256"), // its vector units are 256 bits wide
+            (Vendor::Intel, 6, 0x3c | 0x3d | 0x3f | 0x45 | 0x46 | 0x47 | 0x4f | 0x56) => Some("haswell"),
+            (Vendor::Intel, 6, 0x4e | 0x55 | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6) => Some("skylake"),
+            (Vendor::Intel, 6, 0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0xa7) => Some("ice-lake"),
+            (Vendor::Intel, 6, 0x97 | 0x9a | 0xb7 | 0xba | 0xbf) => Some("alder-lake"),
+            (Vendor::Intel, 6, 0x8f) => Some("sapphire-rapids"),
+            (Vendor::Intel, 6, 0xcf) => Some("emerald-rapids"),
+            (Vendor::Intel, 6, 0xad | 0xae) => Some("granite-rapids"),
+            _ => None,
         }
+    }
+
+    fn vendor(&self) -> Option<Vendor> {
+        match self.identified("vendor_id")? {
+            "AuthenticAMD" => Some(Vendor::Amd),
+            "GenuineIntel" => Some(Vendor::Intel),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        self.identified(name)?.parse().ok()
+    }
+
+    /// A part of `cpu_id`.
+    fn identified(&self, name: &str) -> Option<&str> {
+        self.cpu_id.split(", ").find_map(|part| part.strip_prefix(name)?.strip_prefix(' '))
+    }
+
+    /// The word that the names of early runs have for a CPU that is not one of AMD's: a short form of the model's name.
+    pub(crate) fn former_short_name(&self) -> String {
         let noise = ["intel(r)", "xeon(r)", "core(tm)", "cpu", "@", "processor", "(r)", "(tm)"];
         let words = self.cpu.to_lowercase();
         let words = words.split_whitespace().filter(|word| !noise.contains(word) && !word.ends_with("ghz"));
@@ -148,6 +173,12 @@ impl Machine {
     }
 }
 
+/// Who makes the CPUs whose families and models are known here.
+enum Vendor {
+    Amd,
+    Intel,
+}
+
 /// What other processes did during some time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -164,6 +195,12 @@ impl Noise {
     /// Whether it is likely to hide small differences.
     pub fn is_loud(&self) -> bool {
         self.others_cpus > 0.25 || self.steal > 0.02
+    }
+
+    /// Whether more processes wanted to run, at its end, than this machine has CPUs. `others_cpus` is a difference of two counters that can be too small,
+    /// as where the kernel counts what waited-for children did before; the load is a number of its own. A run whose workers have one thread makes a load of one.
+    pub fn is_loaded(&self, cpus: usize) -> bool {
+        self.load > cpus.max(1) as f64
     }
 }
 
@@ -280,6 +317,23 @@ mod tests {
         assert_eq!(machine("", "").short_name(), "x86_64");
     }
 
+    /// Clouds call them all "Xeon Processor"; three kinds of CPU must not become one.
+    #[test]
+    fn designs_of_intel_have_names_of_their_own() {
+        let intel = |model: u32| {
+            let id = format!("vendor_id GenuineIntel, cpu family 6, model {model}, stepping 2, microcode 0x1");
+            machine("Intel(R) Xeon(R) Processor", &id)
+        };
+        for (model, name) in
+            [(0x8f, "sapphire-rapids"), (207, "emerald-rapids"), (0xad, "granite-rapids"), (0x6a, "ice-lake")]
+        {
+            assert_eq!(intel(model).short_name(), name);
+            assert_eq!(intel(model).former_short_name(), "x86_64");
+        }
+        assert_eq!(intel(0x01).short_name(), "x86_64", "an unknown one");
+        assert_eq!(machine("", "vendor_id GenuineIntel, cpu family 19, model 207").short_name(), "x86_64");
+    }
+
     #[test]
     fn noise_is_what_others_did() {
         let before = Counters { busy: 1000, steal: 0, total: 10_000, own: 100 };
@@ -289,6 +343,13 @@ mod tests {
         assert!((noise.others_cpus - 0.2 * cpus).abs() < 1e-3, "{noise:?}");
         assert_eq!(noise.steal, 0.04);
         assert!(noise.is_loud());
+    }
+
+    #[test]
+    fn a_load_above_the_number_of_cpus_is_no_quiet_machine_whatever_others_seem_to_use() {
+        let noise = |load| Noise { load, ..Noise::default() };
+        assert!(!noise(4.24).is_loud() && noise(4.24).is_loaded(2) && noise(2.29).is_loaded(2));
+        assert!(!noise(2.29).is_loaded(4) && !noise(1.04).is_loaded(2) && !noise(1.0).is_loaded(0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::plan::{Probed, TaskPlan, default_processes};
 use crate::runfile::*;
 use crate::schedule::{self, Due, Schedule};
 use crate::worker::{Reply, Request};
-use crate::{LabError, Random, Task, clock};
+use crate::{Imported, LabError, Random, Task, clock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -265,6 +265,13 @@ fn probe(
             }
         }
     };
+    let imported = task.imported.iter().filter(|imported| !unwanted(&imported.subject)).cloned();
+    probe.subjects.extend(imported.map(|Imported { subject, provenance, quantities }| SubjectRecord {
+        task: task.name.clone(),
+        subject,
+        provenance,
+        quantities,
+    }));
     probe.out.splice(0..0, out);
     // A worker knows the task as it is listed, but the user may have chosen another baseline (`Task::baseline`).
     probe.able.sort_by_key(|able| able.subject != baseline);

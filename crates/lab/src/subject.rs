@@ -356,7 +356,7 @@ pub enum Evidence {
     MeasuredAlone,
     /// Computed from a model.
     Simulated,
-    /// Read from the output of another tool.
+    /// Read from the output of another tool ([`Imported`]).
     Imported,
     /// Taken from a publication.
     Quoted,
@@ -376,6 +376,26 @@ impl Evidence {
             Self::Imported => "imported",
             Self::Quoted => "quoted",
         }
+    }
+}
+
+/// What another tool found of a task's work, on this machine and by its own method. A run seals it beside the rows; it is in no round, has no ratio and no
+/// verdict, and every report marks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// As reports show it: `tor-0.4.9.11+bench`.
+    pub subject: String,
+    /// Whose figures they are, and how that tool came to them. Its evidence is [`Evidence::Imported`].
+    pub provenance: Provenance,
+    /// The figures.
+    pub quantities: Vec<Quantity>,
+}
+
+impl Imported {
+    /// Figures under a name. Whatever `provenance` says of its evidence, they are imported.
+    pub fn new(subject: impl Into<String>, provenance: Provenance, quantities: Vec<Quantity>) -> Self {
+        let provenance = Provenance { evidence: Evidence::Imported, ..provenance };
+        Self { subject: subject.into(), provenance, quantities }
     }
 }
 
@@ -491,12 +511,14 @@ pub struct Task {
     pub bytes: Option<u64>,
     /// The subjects, the baseline first.
     pub entries: Vec<Entry>,
+    /// What other tools found of the same work.
+    pub imported: Vec<Imported>,
 }
 
 impl Task {
     /// A task without subjects.
     pub fn new(name: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { name: name.into(), what: what.into(), bytes: None, entries: Vec::new() }
+        Self { name: name.into(), what: what.into(), bytes: None, entries: Vec::new(), imported: Vec::new() }
     }
 
     /// Sets the bytes processed per operation.

@@ -7,7 +7,7 @@ use candor_lab::claims::Claims;
 use candor_lab::report::{Form, render};
 use candor_lab::runfile::Run;
 use candor_lab::{
-    Entry, Evidence, LabError, Mismatch, Outcomes, Provenance, Quantity, Refusal, Subject, Task, Witness,
+    Entry, Evidence, Imported, LabError, Mismatch, Outcomes, Provenance, Quantity, Refusal, Subject, Task, Witness,
 };
 use std::hint::black_box;
 use std::path::Path;
@@ -95,6 +95,36 @@ fn every_form_shows_what_was_counted() {
     // Outside of quotes a comma begins a column.
     let columns = |line: &str| line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>();
     assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+}
+
+/// What another tool found stands in the sealed file and in every form, marked, and nothing is divided by it.
+#[test]
+fn an_imported_figure_is_sealed_and_shown_and_gets_no_ratio() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut task = Task::new("letters/write", "writes a letter").entry(letters("ours", 1408, sizes));
+    task.entries.push(letters("peer", 96, sizes));
+    let told = Provenance::of("typewriter", "3", "writes letters, by its own clock");
+    let figures = vec![Quantity::new("time by its own bench", 112.69, "ns")];
+    task.imported.push(Imported::new("typewriter-3+bench", told, figures.clone()));
+    let report = Report::of(&quick::measure(&[task], dir.path()).unwrap());
+    let [task] = &report.tasks[..] else { panic!("one task") };
+    assert!(task.rows.iter().all(|row| row.subject != "typewriter-3+bench"), "it has no row among the paired");
+    assert_eq!(task.rows.len(), 3);
+    let found = task.counted.iter().find(|counted| counted.subject == "typewriter-3+bench").unwrap();
+    assert_eq!((found.evidence, &found.quantities), (Evidence::Imported, &figures));
+    let shown = |form| render(std::slice::from_ref(&report), &[], form);
+    for form in [Form::Text, Form::Markdown, Form::Html] {
+        let text = shown(form);
+        assert!(text.contains("typewriter-3+bench IMPORTED"), "{text}");
+    }
+    let csv = shown(Form::Csv);
+    let line = csv.lines().find(|line| line.contains("typewriter-3+bench")).unwrap();
+    assert!(line.contains(",imported,") && line.contains("112.69"), "{line}");
+    let json: serde_json::Value = serde_json::from_str(&shown(Form::Json)).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["subject"] == "typewriter-3+bench").unwrap();
+    assert_eq!((row["evidence"].as_str(), row["value"].as_f64()), (Some("imported"), Some(112.69)));
+    assert!(row.get("verdict").is_none() && row.get("ratio").is_none(), "{row}");
 }
 
 #[test]

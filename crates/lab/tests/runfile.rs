@@ -14,6 +14,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// A small run, written as candor writes it.
 fn sealed(directory: &Path) -> (String, Vec<u8>) {
+    sealed_on(directory, Machine { cpu: "Test CPU".into(), ..Machine::default() })
+}
+
+fn sealed_on(directory: &Path, machine: Machine) -> (String, Vec<u8>) {
     let manifest = Manifest {
         schema: SCHEMA,
         date: "2026-11-21T10:00:00Z".into(),
@@ -21,7 +25,7 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
         comparisons: 1,
         processes: 2,
         settings: BTreeMap::from([("processes".to_owned(), "2".to_owned())]),
-        machine: Machine { cpu: "Test CPU".into(), ..Machine::default() },
+        machine,
         clock_quantum_ns: 30,
         ..Manifest::default()
     };
@@ -463,6 +467,23 @@ fn a_run_under_another_runs_name_is_refused() {
         std::fs::write(&renamed, &bytes).unwrap();
         assert_eq!(Run::open(&renamed).unwrap().named_digest(), None);
     }
+}
+
+/// Before candor knew the designs of Intel, a cloud's "Xeon Processor" was called by its instruction set.
+#[test]
+fn a_run_keeps_the_name_that_an_earlier_candor_gave_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let cpu_id = "vendor_id GenuineIntel, cpu family 6, model 207, stepping 2, microcode 0x1".into();
+    let machine =
+        Machine { cpu: "Intel(R) Xeon(R) Processor".into(), cpu_id, arch: "x86_64".into(), ..Machine::default() };
+    let (name, bytes) = sealed_on(dir.path(), machine);
+    assert!(name.starts_with("2026-11-21-emerald-rapids-"), "{name}");
+    let early = dir.path().join(format!("{}.jsonl", name.replace("emerald-rapids", "x86_64")));
+    std::fs::write(&early, &bytes).unwrap();
+    assert_eq!(Run::open(&early).unwrap().manifest.machine.short_name(), "emerald-rapids");
+    let other = dir.path().join(format!("{}.jsonl", name.replace("emerald-rapids", "granite-rapids")));
+    std::fs::write(&other, &bytes).unwrap();
+    assert!(Run::open(&other).unwrap_err().to_string().contains("not what candor named it"));
 }
 
 #[test]

@@ -225,9 +225,14 @@ fn inlined(words: usize) -> Option<(String, Box<dyn Loop>)> {
 
 impl Inlined {
     fn new(object: &'static SharedObject<Library>, words: usize) -> Result<Self, Refusal> {
+        // An early shim has a barrier behind each product, where ours has one a ring, and other names for its loops.
+        let name = format!("candor_gf2x_inlined_rings_{words}");
         // SAFETY: the type is that of the shim, which our own recipe compiles.
-        let around = unsafe { function::<MulLoop>(&object.functions, &format!("candor_gf2x_inlined_{words}")) };
-        Ok(Self { object, around: around.map_err(Refusal::never)? })
+        let around = unsafe { function::<MulLoop>(&object.functions, &name) };
+        let again = |why: String| {
+            Refusal::never(format!("{why}: it was built by an early recipe; `cargo xtask peers gf2x` builds it again"))
+        };
+        Ok(Self { object, around: around.map_err(again)? })
     }
 }
 

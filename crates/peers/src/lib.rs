@@ -28,8 +28,8 @@ pub mod seed;
 
 pub use list::{
     Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, ec, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash,
-    hash_batch, hkdf, hmac, hqc, hqc_decode, mceliece, mceliece_decode, ml_kem, ml_kem_prepared, ntor, opaque, oprf,
-    peers, ristretto, sm2, x25519,
+    hash_batch, hkdf, hmac, hqc, hqc_decode, imported, mceliece, mceliece_decode, ml_kem, ml_kem_prepared, ntor,
+    opaque, oprf, peers, ristretto, sm2, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.

@@ -1,5 +1,5 @@
 //! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, ChaCha20 with Poly1305, which choose among
-//! SSE and AVX2; ristretto255.
+//! SSE and AVX2; ristretto255. What `cargo xtask peers libsodium` builds as `+kept` differs in Argon2's memory alone, so it has rows for that only.
 
 #![cfg(feature = "peer-libsodium")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
@@ -13,7 +13,7 @@ use crate::contract::{self, BY_SYSTEM_CALL};
 use crate::list::{Offers, Peer};
 use crate::shared_object::built::Built;
 use crate::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use candor_primitives::ksf::Params;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_ulonglong};
@@ -24,7 +24,8 @@ static LIBRARY: Which = Which {
     name: "libsodium",
     file: "libsodium",
     what: "the NaCl family's library, loaded at run time",
-    how: "install it (Debian: apt install libsodium23), or name a directory with a libsodium.so.* in CANDOR_PEERS",
+    how: "install it (Debian: apt install libsodium23), build it with `cargo xtask peers libsodium`, or name a directory with a libsodium.so.* in \
+          CANDOR_PEERS",
     arm: CHOSEN_AT_RUN_TIME,
     needs: &[],
 };
@@ -99,6 +100,18 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
 
 static FOUND: LazyLock<Found<Functions>> = LazyLock::new(|| Found::look_for(&LIBRARY, look_up));
 
+type Object = &'static SharedObject<Functions>;
+
+/// Whether Argon2's memory was made to be kept in this one.
+fn keeps(object: &SharedObject<Functions>) -> bool {
+    object.name.ends_with("+kept")
+}
+
+/// An entry for each that is as its authors have it.
+fn each_unchanged(entry: impl Fn(Object) -> Entry) -> Vec<Entry> {
+    FOUND.each_by_several(|object| if keeps(object) { Vec::new() } else { vec![entry(object)] })
+}
+
 /// What libsodium offers.
 pub(crate) struct Offer;
 
@@ -114,7 +127,7 @@ impl Offers for Offer {
     fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
         match algorithm {
             contract::aead::Algorithm::ChaCha20Poly1305 | contract::aead::Algorithm::XChaCha20Poly1305 => {
-                FOUND.each(|object| {
+                each_unchanged(|object| {
                     let make = move || aead::SodiumAead::new(object, algorithm);
                     contract::aead::entry(&object.name, algorithm, op, bytes, make)
                 })
@@ -127,7 +140,7 @@ impl Offers for Offer {
         let make = |object: &'static SharedObject<Functions>| -> Option<(String, Box<dyn contract::aead::Aead>)> {
             Some((object.name.clone(), Box::new(aead::SodiumAead::new(object, algorithm).ok()?)))
         };
-        FOUND.usable().filter_map(make).collect()
+        FOUND.usable().filter(|object| !keeps(object)).filter_map(make).collect()
     }
 
     fn argon2id(&self, params: Params, store: Store) -> Vec<Entry> {
@@ -144,7 +157,7 @@ fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     if algorithm != Algorithm::Blake2b512 {
         return Vec::new();
     }
-    FOUND.each(|object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
+    each_unchanged(|object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
 }
 
 struct Blake2b(&'static SharedObject<Functions>);
@@ -169,19 +182,28 @@ impl Hash for Blake2b {
 }
 
 fn argon2id(params: Params, store: Store) -> Vec<Entry> {
-    FOUND.each(|object| match params.lanes() {
-        _ if store == Store::Kept => Entry::refused(
+    FOUND.each_by_several(|object| match (store, keeps(object)) {
+        (Store::Kept, false) => vec![Entry::refused(
             &object.name,
-            Refusal::never("allocates in each call and can't keep memory; see …/allocating"),
-        ),
-        1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
-        _ => Entry::refused(&object.name, Refusal::never("has Argon2 with a single lane only")),
+            Refusal::never(
+                "allocates in each call and can't keep memory; see …/allocating, and libsodium-…+kept of `cargo xtask peers libsodium`",
+            ),
+        )],
+        (Store::Allocated, true) => Vec::new(),
+        _ if params.lanes() > 1 => {
+            vec![Entry::refused(&object.name, Refusal::never("has Argon2 with a single lane only"))]
+        }
+        _ => vec![ksf::entry(&object.name, move || Ok(PasswordHash { object, params, store }))],
     })
 }
 
+/// Versions in whose source Argon2 clears no memory unless its flags ask for it, and `crypto_pwhash` gives no flags (argon2-core.c, argon2.h).
+const WITHOUT_WIPING: [&str; 2] = ["1.0.18", "1.0.22"];
+
 struct PasswordHash {
-    object: &'static SharedObject<Functions>,
+    object: Object,
     params: Params,
+    store: Store,
 }
 
 impl Argon2id for PasswordHash {
@@ -204,13 +226,19 @@ impl Argon2id for PasswordHash {
     }
 
     fn provenance(&self) -> Provenance {
-        let timed = format!("{} {} (crypto_pwhash)", ksf::TIMED, Store::Allocated.timed());
-        self.object.provenance(&timed).with(Store::Allocated.habit())
+        let how = match self.store {
+            Store::Allocated => "crypto_pwhash",
+            Store::Kept => "crypto_pwhash, with its mapping and unmapping replaced by candor's kept region",
+        };
+        let told = self.object.provenance(&format!("{} {} ({how})", ksf::TIMED, self.store.timed()));
+        let wipes_nothing = (Habit::WipesNothing, "nothing is wiped of that memory");
+        let is_known = WITHOUT_WIPING.contains(&told.version.as_str());
+        told.with(self.store.habit()).telling(is_known.then_some(wipes_nothing))
     }
 }
 
 fn ristretto(op: parts::Op) -> Vec<Entry> {
-    FOUND.each(|object| match object.functions.ristretto {
+    each_unchanged(|object| match object.functions.ristretto {
         Some(functions) => parts::entry(&object.name, op, move || Ok(Group { object, functions })),
         None => Entry::refused(&object.name, Refusal::never("has no ristretto255 (needs 1.0.18)")),
     })

@@ -4,7 +4,7 @@ use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::ksf::Store;
 use crate::contract::{aead, cipher, ec, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, sm2, x25519};
 use crate::linked;
-use candor_lab::Entry;
+use candor_lab::{Entry, Imported};
 use candor_primitives::ksf::Params;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -125,6 +125,11 @@ pub(crate) trait Offers: Sync {
     /// A circuit handshake.
     fn ntor(&self, kind: ntor::Kind) -> Vec<Entry> {
         Vec::new()
+    }
+
+    /// What a tool of its own found of a task's work here, or an entry that says why there is nothing.
+    fn imported(&self, task: &str) -> Option<Result<Imported, Entry>> {
+        None
     }
 
     /// Products of binary polynomials.
@@ -300,6 +305,12 @@ pub fn ristretto(op: opaque::parts::Op) -> Vec<Entry> {
 #[must_use]
 pub fn ntor(kind: ntor::Kind) -> Vec<Entry> {
     all().flat_map(|peer| peer.ntor(kind)).collect()
+}
+
+/// What the peers' own tools found of a task's work here, or entries that say why there is nothing.
+#[must_use]
+pub fn imported(task: &str) -> Vec<Result<Imported, Entry>> {
+    all().filter_map(|peer| peer.imported(task)).collect()
 }
 
 /// The peers' entries for products of binary polynomials.

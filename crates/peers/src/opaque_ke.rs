@@ -46,17 +46,24 @@ impl Offers for Offer {
     }
 }
 
+/// How its protocol differs from candor's suite `hybrid`.
+const WEAKER: &str = "the protocol of opaque-ke's TripleDhKem (`hybrid-compat`), which does not encrypt the credential response under the KEM's secret";
+
 fn opaque(suite: Suite, op: Op, reference: &'static dyn Reference) -> Vec<Entry> {
     let name = linked::subject(PACKAGE);
     // Its wire format is that of `hybrid-compat`; beside `hybrid` it is what a user would take instead.
     let compat = Suite::HybridCompat;
-    match suite {
+    let entries = match suite {
         Suite::Rfc9807 => vec![opaque::entry(name, (suite, suite), op, Theirs::<Plain>::open, reference)],
         Suite::HybridCompat | Suite::Hybrid => vec![
             #[cfg(feature = "peer-aws-lc")]
             opaque::entry(format!("{name}+fast-kem"), (suite, compat), op, Theirs::<Fast>::open, reference),
             opaque::entry(name, (suite, compat), op, Theirs::<WithKem>::open, reference),
         ],
+    };
+    match suite {
+        Suite::Rfc9807 | Suite::HybridCompat => entries,
+        Suite::Hybrid => entries.into_iter().map(|entry| entry.doing_other_work(WEAKER)).collect(),
     }
 }
 

@@ -6,11 +6,13 @@
 #![cfg(feature = "peer-tor")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod bench;
+
 use crate::contract::ntor::{self, Failed, Kind, RelaySecrets, Scheme};
 use crate::list::{Offers, Peer};
 use crate::shared_object::built::Built;
 use crate::shared_object::{Found, SharedObject, Which, function};
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Imported, Provenance, Refusal};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -77,6 +79,10 @@ impl Offers for Offer {
             Kind::Ntor => FOUND.each(|object| ntor::entry(&object.name, kind, move || Ok::<_, Refusal>(Tor(object)))),
             _ => Vec::new(),
         }
+    }
+
+    fn imported(&self, task: &str) -> Option<Result<Imported, Entry>> {
+        bench::imported(task)
     }
 }
 

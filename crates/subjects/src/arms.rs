@@ -357,15 +357,27 @@ mod tests {
         assert_eq!((arms, source), ("widest", "not run"));
     }
 
+    /// Emerald Rapids has the core of Sapphire Rapids and larger caches: the same arms, and another kind of CPU for whoever compares runs.
     #[test]
-    fn run_files_and_the_table_give_the_same_names_to_the_designs_of_amd() {
+    fn run_files_and_the_table_give_the_same_names_to_the_designs_of_amd_and_intel() {
         use candor_lab::machine::Machine;
-        for (family, model) in (20..=30).flat_map(|family| (0..=0xff).map(move |model| (family, model))) {
-            let cpu_id = format!("vendor_id AuthenticAMD, cpu family {family}, model {model}, stepping 1");
+        let amd = (20..=30).map(|family| ("AuthenticAMD", family));
+        let intel = [6, 15, 19].map(|family| ("GenuineIntel", family));
+        let mut named = std::collections::BTreeSet::new();
+        for ((vendor, family), model) in
+            amd.chain(intel).flat_map(|design| (0..=0xff).map(move |model: u32| (design, model)))
+        {
+            let cpu_id = format!("vendor_id {vendor}, cpu family {family}, model {model}, stepping 1");
             let known = Some(microarchitecture(&cpu_id)).filter(|cpu| *cpu != Microarchitecture::UNKNOWN);
-            let machine = Machine { cpu: "AMD EPYC".into(), cpu_id, ..Machine::default() };
-            let expected = known.map_or("amd-epyc", Microarchitecture::name);
-            assert_eq!(machine.short_name(), expected, "family {family}, model {model:x}h");
+            let machine = Machine { cpu: "Some CPU here".into(), cpu_id, ..Machine::default() };
+            let expected = match known.map(Microarchitecture::name) {
+                Some("sapphire-rapids") if model == 0xcf => "emerald-rapids",
+                Some(name) => name,
+                None => "some-here",
+            };
+            assert_eq!(machine.short_name(), expected, "{vendor}, family {family}, model {model:x}h");
+            named.insert(expected);
         }
+        assert!(["zen4", "skylake", "emerald-rapids", "granite-rapids"].iter().all(|name| named.contains(name)));
     }
 }

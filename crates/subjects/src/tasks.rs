@@ -69,14 +69,26 @@ const FAMILIES: &[Family] = &[
 /// All tasks, in the order in which they are listed and run.
 #[must_use]
 pub fn tasks() -> Vec<Task> {
-    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).collect()
+    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).map(with_imported).collect()
+}
+
+/// With what other tools found of the same work.
+fn with_imported(mut task: Task) -> Task {
+    for imported in candor_peers::imported(&task.name) {
+        match imported {
+            Ok(imported) => task.imported.push(imported),
+            Err(refused) => task.entries.push(refused),
+        }
+    }
+    task
 }
 
 /// Only the tasks of those families that a task of this name can belong to. For a worker, which runs one task: the peers of the others
 /// need not be looked for and loaded.
 #[must_use]
 pub fn tasks_near(name: &str) -> Vec<Task> {
-    FAMILIES.iter().filter(|(prefix, _)| name.starts_with(prefix)).flat_map(|(_, tasks)| tasks()).collect()
+    let near = FAMILIES.iter().filter(|(prefix, _)| name.starts_with(prefix)).flat_map(|(_, tasks)| tasks());
+    near.map(with_imported).collect()
 }
 
 /// Names of the tasks that `candor run` without arguments measures: a minute over what there is.

@@ -132,25 +132,67 @@ fn who_keeps_memory_is_not_compared_with_who_allocates_it() {
     assert!(tables >= 4, "two costs, twice");
 }
 
-/// A row that works one after another where the baseline works at once says that this is other work, and so gets no verdict.
+/// A row that works one after another where the baseline works at once says that this is other work, and so gets no verdict. Of our own protocols there is
+/// one more kind: our own code, which shows what a batch brings, and whose name says that it works so.
 #[test]
 fn who_works_one_after_another_is_not_judged_by_who_batches() {
-    let mut told = 0;
-    // There, who works one after another is our own code and shows what a batch brings.
-    let ours = |task: &str| task.starts_with("relay/") || task.starts_with("opaque/");
-    for (task, subjects) in MADE.iter().filter(|(task, _)| !ours(task)) {
+    let (mut told, mut shown) = (0, 0);
+    let shows_a_batch = |task: &str, subject: &str| {
+        let ours = subject.starts_with("candor@") || subject.starts_with("candor+");
+        let task = task.starts_with("relay/create2/") || task == "opaque/hybrid/server-ke2-many";
+        task && ours && subject.ends_with("+one-by-one")
+    };
+    for (task, subjects) in MADE.iter() {
         let Some((_, baseline)) = subjects.first() else { continue };
         if !baseline.habits().contains(&Habit::Batches) {
             continue;
         }
         for (subject, provenance) in &subjects[1..] {
             let (habits, other) = (provenance.habits(), provenance.different_operation.is_some());
+            if shows_a_batch(task, subject) {
+                assert!(!other && habits.contains(&Habit::OneAfterAnother), "{task}: {subject}: {habits:?}");
+                shown += 1;
+                continue;
+            }
             assert_eq!(other, habits.contains(&Habit::OneAfterAnother), "{task}: {subject}: {habits:?}");
             assert_eq!(other, !habits.contains(&Habit::Batches), "{task}: {subject}: {habits:?}");
             told += usize::from(other);
         }
     }
     assert!(told > 20, "{told} rows");
+    assert!(shown > 5, "{shown} rows");
+}
+
+/// No library that we know of hashes several messages by SHA-3 at once (liboqs has SHAKE128): beside our batches no peer gets a verdict.
+#[test]
+fn no_peer_is_judged_by_a_batch_of_sha3() {
+    let mut peers = 0;
+    for (task, subjects) in MADE.iter().filter(|(task, _)| task.starts_with("hash/sha3-")) {
+        let Some((_, baseline)) = subjects.first() else { continue };
+        if baseline.habits().contains(&Habit::Batches) {
+            for (subject, provenance) in subjects.iter().filter(|(subject, _)| !subject.starts_with("candor@")) {
+                assert!(provenance.different_operation.is_some(), "{task}: {subject}");
+                peers += 1;
+            }
+        }
+    }
+    assert!(peers > 3 || candor_cpu::Cpu::default().tier() == "portable", "{peers} rows");
+}
+
+/// opaque-ke has no suite that hides the credential response, as our `hybrid` does: beside it stands another protocol.
+#[test]
+fn who_speaks_another_protocol_is_not_judged_beside_our_hybrid() {
+    let mut peers = 0;
+    for (task, subjects) in
+        MADE.iter().filter(|(task, _)| task.starts_with("opaque/") && !task.starts_with("opaque/parts/"))
+    {
+        let is_hybrid = task.starts_with("opaque/hybrid/");
+        for (subject, provenance) in subjects.iter().filter(|(subject, _)| subject.starts_with("opaque-ke-")) {
+            assert_eq!(provenance.different_operation.is_some(), is_hybrid, "{task}: {subject}");
+            peers += usize::from(is_hybrid);
+        }
+    }
+    assert!(peers > 0 || !cfg!(feature = "peers"), "{peers} rows");
 }
 
 /// Whose call reads a key, or hashes what the others are given hashed, does more than signing, verifying or agreeing, and says so.

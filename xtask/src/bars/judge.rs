@@ -47,7 +47,7 @@ pub(crate) enum Outcome {
     NotMeasured,
     /// The task does not exist yet.
     NotYet,
-    /// A figure that was asked for whatever it is.
+    /// A figure that was asked for whatever it is, or a row without a verdict.
     Recorded,
 }
 
@@ -67,9 +67,11 @@ impl Outcome {
     }
 }
 
-/// A row against a bar.
+/// A row against a bar. A row that the lab gives no verdict is recorded: it does other work, or was not measured in the same rounds, and neither meets
+/// a bar nor misses one.
 pub(crate) fn judge(wanted: &Wanted, rule: Rule, found: &Found) -> Outcome {
     match wanted {
+        _ if found.has_no_verdict() => Outcome::Recorded,
         Wanted::AtLeast(bar) => judge_ratio(*bar, rule, found),
         Wanted::TimeAtMost(times) => judge_ratio(1.0 / times, rule, found),
         Wanted::Within(margin) => judge_within(*margin, found),
@@ -109,6 +111,11 @@ fn judge_within(margin: f64, found: &Found) -> Outcome {
 }
 
 impl Found {
+    /// Whether the lab gave no verdict. (`can't tell` is one.)
+    pub(crate) fn has_no_verdict(&self) -> bool {
+        self.verdict == "none"
+    }
+
     /// Whether the run can claim the difference between its ratio and this one.
     fn is_told_from(&self, ratio: f64) -> bool {
         (self.ratio / ratio).ln().abs() >= self.floor.ln_1p()
@@ -232,6 +239,22 @@ mod tests {
         assert_eq!(judge(&bar, Rule::Interval, &says("can't tell")), Outcome::CantTell);
         assert_eq!(judge(&bar, Rule::Interval, &says("faster")), Outcome::Missed);
         assert_eq!(judge(&bar, Rule::Interval, &says("slower")), Outcome::Missed);
+    }
+
+    /// A library that does other work is no opponent, however slow or fast it is.
+    #[test]
+    fn a_row_without_a_verdict_is_recorded() {
+        let none = |ratio: f64| Found { verdict: "none".to_owned(), ..found(ratio, ratio - 0.01, ratio + 0.01) };
+        let bars =
+            [Wanted::AtLeast(1.0), Wanted::TimeAtMost(1.0), Wanted::Within(0.02), Wanted::Verdict("same".to_owned())];
+        for bar in bars {
+            for ratio in [0.5, 1.0, 5.58] {
+                for rule in [Rule::Interval, Rule::Near] {
+                    assert_eq!(judge(&bar, rule, &none(ratio)), Outcome::Recorded, "{bar:?} at {ratio}");
+                    assert_ne!(judge(&bar, rule, &found(ratio, ratio - 0.01, ratio + 0.01)), Outcome::Recorded);
+                }
+            }
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(super) struct Row {
     pub(super) subject: String,
     pub(super) baseline: String,
     pub(super) found: Found,
+    /// Whether the subject is ours, and so no peer.
+    pub(super) is_ours: bool,
     /// What a reader must know of the subject, in words for its source.
     pub(super) marks: String,
 }
@@ -107,8 +109,14 @@ fn parse_row(of_run: [&str; 3], row: &Value, lints: &[Value]) -> Option<Row> {
         floor: number("floor").unwrap_or(f64::INFINITY),
         verdict: text("verdict").unwrap_or_default(),
     };
-    Some(Row { run, date, cpu, task, subject, baseline, found, marks })
+    let library = row.pointer("/provenance/library").and_then(Value::as_str);
+    let is_ours = library == Some("candor") || OURS.iter().any(|name| subject.starts_with(name));
+    Some(Row { run, date, cpu, task, subject, baseline, found, is_ours, marks })
 }
+
+/// How the names of our own subjects begin: on our arms, on other people's back ends, the parts of a handshake alone, and the scheme that we keep to show
+/// what giving up security gains.
+const OURS: [&str; 4] = ["candor@", "candor+", "parts@", "insecure-seed-"];
 
 /// Whether a subject is the baseline or its second entry, which measures the run's own error.
 pub(super) fn is_twice(baseline: &str, subject: &str) -> bool {
@@ -118,6 +126,6 @@ pub(super) fn is_twice(baseline: &str, subject: &str) -> bool {
 impl Row {
     /// Whether its subject does other work than the baseline: then the report has no verdict.
     pub(super) fn is_other(&self) -> bool {
-        self.found.verdict == "none"
+        self.found.has_no_verdict()
     }
 }

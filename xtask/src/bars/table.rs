@@ -25,6 +25,8 @@ pub(crate) enum Asks {
         wanted: Wanted,
         stretch: Option<f64>,
         rule: Rule,
+        /// Patterns of subjects that a run must have of the task, so that its best peer is the best of them: without one of these nothing can be told.
+        peers: Vec<String>,
     },
     /// A number that a command prints, entered by hand with its evidence.
     Figure {
@@ -37,6 +39,9 @@ pub(crate) enum Asks {
         evidence: Option<String>,
     },
 }
+
+/// The subject of a bar that is about the fastest subject that is not ours.
+pub(super) const BEST_PEER: &str = "best-peer";
 
 const RATIO_FIELDS: &[&str] = &[
     "issue",
@@ -51,6 +56,7 @@ const RATIO_FIELDS: &[&str] = &[
     "verdict",
     "stretch",
     "rule",
+    "peers",
 ];
 const FIGURE_FIELDS: &[&str] =
     &["issue", "what", "kind", "command", "unit", "at-least", "at-most", "measured", "run", "evidence"];
@@ -111,13 +117,20 @@ impl Fields<'_> {
             Some("near") => Rule::Near,
             Some(other) => return Err(format!("unknown rule `{other}`; expected `near`, or no rule")),
         };
+        let subject = self.must("subject")?;
+        let peers = match self.table.is_some_and(|table| table.contains_key("peers")) {
+            true if subject != BEST_PEER => return Err(format!("`peers` goes with the subject `{BEST_PEER}` only")),
+            true => self.texts("peers")?,
+            false => Vec::new(),
+        };
         Ok(Asks::Ratio {
             tasks: self.texts("task")?,
-            subject: self.must("subject")?,
+            subject,
             baseline: self.text("baseline")?.unwrap_or_else(|| "candor@*".to_owned()),
             wanted,
             stretch: self.number("stretch")?,
             rule,
+            peers,
         })
     }
 
@@ -231,6 +244,8 @@ mod tests {
             (format!("{ratio}at-least = \"1\"\n"), "not a number"),
             (format!("{ratio}at-least = 1\nrule = \"far\"\n"), "far"),
             (format!("{figure}at-most = 1\nmeasured = 1\n"), "evidence"),
+            (format!("{ratio}at-least = 1\npeers = [\"p\"]\n"), "best-peer"),
+            (format!("{}at-least = 1\npeers = []\n", ratio.replace("\"s\"", "\"best-peer\"")), "peers"),
             ("kind = \"wish\"\n".to_owned(), "wish"),
         ] {
             let why = parse(&format!("{start}{body}")).unwrap_err();

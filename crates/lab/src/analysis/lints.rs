@@ -22,9 +22,16 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         add("interrupted", "", "", "the run was stopped before its plan was complete".into());
     }
     let during = &run.end.during;
-    if during.is_loud() {
-        let text = format!("others used {:.1} CPUs, steal {:.1} %", during.others_cpus, during.steal * 100.0);
+    let cpus = run.manifest.machine.cpus;
+    if during.is_loud() || during.is_loaded(cpus) {
+        let (others, steal, load) = (during.others_cpus, during.steal * 100.0, during.load);
+        let text =
+            format!("others used {others:.1} CPUs, steal {steal:.1} %, load {load:.1} on {cpus} CPUs at its end");
         add("busy-machine", "", "", text);
+    }
+    if let Some(lock) = run.manifest.tool.lock.as_ref().filter(|lock| lock.differs) {
+        let text = format!("sha256 {:.12} is not that of Cargo.lock in the program's commit", lock.sha256);
+        add("lock-differs", "", "", text);
     }
     if run.manifest.layout.is_none() && !run.tasks.is_empty() {
         let text = "how much code layout matters in this build is not known, and no part of the floor";

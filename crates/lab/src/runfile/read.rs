@@ -82,13 +82,15 @@ impl Run {
                     run.sha256
                 ),
             })),
-            _ if run.begins_with_day() && run.name != run.given_name() => Err(flawed(Flaw {
-                line: 1,
-                why: format!(
-                    "the file's name begins with a day as candor's do and is not what candor named it, {}: give it that name, or one without a day",
-                    run.given_name()
-                ),
-            })),
+            _ if run.begins_with_day() && run.name != run.given_name() && run.name != run.formerly_given() => {
+                Err(flawed(Flaw {
+                    line: 1,
+                    why: format!(
+                        "the file's name begins with a day as candor's do and is not what candor named it, {}: give it that name, or one without a day",
+                        run.given_name()
+                    ),
+                }))
+            }
             _ => Ok(run),
         }
     }
@@ -96,6 +98,11 @@ impl Run {
     /// The name that candor gave the file: day, CPU and the beginning of the digest.
     pub fn given_name(&self) -> String {
         format!("{}-{:.DIGITS$}", self.manifest.name(), self.sha256)
+    }
+
+    /// What an earlier candor would have named it: runs of early days keep their names.
+    fn formerly_given(&self) -> String {
+        format!("{}-{:.DIGITS$}", self.manifest.former_name(), self.sha256)
     }
 
     fn begins_with_day(&self) -> bool {

@@ -94,7 +94,16 @@ impl Manifest {
 
     /// Day and CPU: how the name of the run's file begins.
     pub(crate) fn name(&self) -> String {
-        format!("{}-{}", self.date.get(..DAY).unwrap_or("undated"), self.machine.short_name())
+        self.name_with(&self.machine.short_name())
+    }
+
+    /// How it began before candor knew the designs of Intel.
+    pub(super) fn former_name(&self) -> String {
+        self.name_with(&self.machine.former_short_name())
+    }
+
+    fn name_with(&self, cpu: &str) -> String {
+        format!("{}-{cpu}", self.date.get(..DAY).unwrap_or("undated"))
     }
 }
 
@@ -115,6 +124,28 @@ pub struct Tool {
     /// SHA-256 of the program's file, in hexadecimal: which build it was, whatever commit and tree say. Early runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// The list of the libraries that it was built from. Runs from before 2026-11-26 have none, nor has a program built from an archive without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+}
+
+/// The Cargo.lock of a build.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// SHA-256 of the file, in hexadecimal.
+    pub sha256: String,
+    /// Whether it is another file than that of the program's commit.
+    pub differs: bool,
+}
+
+impl Lock {
+    /// What a build script tells of it: the digest, and `differs` behind a space where it does.
+    pub fn told(words: &str) -> Option<Self> {
+        let (sha256, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_digest.then(|| Self { sha256: sha256.to_owned(), differs: rest == "differs" })
+    }
 }
 
 impl Tool {

@@ -29,8 +29,11 @@ impl Workers for Spawn {
         patience: Duration,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerDeath> {
-        let not_started =
-            |error: std::io::Error| WorkerDeath::NotStarted(format!("{}: {error}", self.program.display()));
+        let not_started = |error: std::io::Error| {
+            // Its name without its folder: the reason is sealed, and a folder may tell who measured.
+            let name = self.program.file_name().unwrap_or(self.program.as_os_str());
+            WorkerDeath::NotStarted(format!("{}: {error}", name.display()))
+        };
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
             .env(PADDING, "x".repeat(padding))
@@ -126,5 +129,22 @@ impl Workers for InProcess<'_> {
     fn serve(&self, request: &Request, _: usize, _: Duration, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
         serve(self.0, request, reply);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reasons of lost processes are sealed.
+    #[test]
+    fn a_program_that_does_not_start_is_named_without_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let spawn = Spawn { program: folder.path().join("no-such-program"), arguments: Vec::new() };
+        let request = Request::Probe { task: "t".into(), seed: 1, without: Vec::new() };
+        let died = spawn.serve(&request, 0, Duration::from_secs(1), &mut |_| ());
+        let Err(WorkerDeath::NotStarted(why)) = died else { panic!("nothing can be started there") };
+        assert!(why.starts_with("no-such-program: "), "{why}");
+        assert!(!why.contains(&folder.path().display().to_string()), "{why}");
     }
 }

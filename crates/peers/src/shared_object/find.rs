@@ -69,6 +69,11 @@ fn built_here() -> Vec<PathBuf> {
     directories
 }
 
+/// A file that `cargo xtask peers` wrote, by its path below `target/peers`.
+pub(crate) fn built(file: &str) -> Option<PathBuf> {
+    built_here().into_iter().map(|peers| peers.join(file)).find(|path| path.is_file())
+}
+
 /// Calls `take` for each file of `directory`, in the order of their names, and goes `depth` levels down.
 fn search(directory: &Path, stem: &str, depth: usize, take: &mut dyn FnMut(PathBuf)) {
     let Ok(entries) = fs::read_dir(directory) else { return };

@@ -65,7 +65,8 @@ pub(crate) fn together(kind: Kind) -> Vec<Entry> {
             on_arm!(kind, cpu, |handshake, source| entry(format!("candor@{arm}{suffix}"), kind, how, handshake, source))
         })
     };
-    let one_by_one = on_aws_lc!(kind, |handshake, source| entry(AUTO_AWS_LC, kind, How::Singly, handshake, source));
+    let name = format!("{AUTO_AWS_LC}+one-by-one"); // it has no batches of its own
+    let one_by_one = on_aws_lc!(kind, |handshake, source| entry(name, kind, How::Singly, handshake, source));
     arms(kind).into_iter().flat_map(both).chain(std::iter::once(one_by_one)).collect()
 }
 
