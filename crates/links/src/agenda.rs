@@ -1,45 +1,61 @@
 //! What is to happen, by its time.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
 /// Entries in the order of their times; at equal times, in the order in which they were made.
+///
+/// What is to happen stays where it was put, and only small keys are sorted: with a million entries, moving them all would be most of the work.
 #[derive(Debug)]
 pub struct Agenda<T> {
-    entries: BinaryHeap<Entry<T>>,
+    keys: BinaryHeap<Reverse<Key>>,
+    entries: Vec<Option<T>>,
+    /// Places in `entries` with nothing in them.
+    free: Vec<u32>,
     /// Entries so far.
     count: u64,
 }
 
-#[derive(Debug)]
-struct Entry<T> {
+/// In the order of its fields. No two have the same number, so the place is never compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
     at: Duration,
     number: u64,
-    what: T,
+    place: u32,
 }
 
 impl<T> Default for Agenda<T> {
     fn default() -> Self {
-        Self { entries: BinaryHeap::new(), count: 0 }
+        Self { keys: BinaryHeap::new(), entries: Vec::new(), free: Vec::new(), count: 0 }
     }
 }
 
 impl<T> Agenda<T> {
     /// Adds something.
+    ///
+    /// # Panics
+    /// If 2³² entries are there.
     pub fn add(&mut self, at: Duration, what: T) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 entries")
+        });
+        self.entries[place as usize] = Some(what);
         self.count += 1;
-        self.entries.push(Entry { at, number: self.count, what });
+        self.keys.push(Reverse(Key { at, number: self.count, place }));
     }
 
     /// When the next is to happen.
     pub fn next(&self) -> Option<Duration> {
-        self.entries.peek().map(|entry| entry.at)
+        self.keys.peek().map(|Reverse(key)| key.at)
     }
 
     /// Takes the next.
     pub fn take(&mut self) -> Option<(Duration, T)> {
-        self.entries.pop().map(|Entry { at, what, .. }| (at, what))
+        let Reverse(Key { at, place, .. }) = self.keys.pop()?;
+        self.free.push(place);
+        Some((at, self.entries[place as usize].take().expect("an entry for each key")))
     }
 
     /// Takes the next, if its time has come.
@@ -49,28 +65,9 @@ impl<T> Agenda<T> {
 
     /// Forgets all entries.
     pub fn clear(&mut self) {
+        self.keys.clear();
         self.entries.clear();
-    }
-}
-
-impl<T> PartialEq for Entry<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<T> Eq for Entry<T> {}
-
-impl<T> PartialOrd for Entry<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Entry<T> {
-    /// The earliest is the greatest: `BinaryHeap` gives that first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
+        self.free.clear();
     }
 }
 

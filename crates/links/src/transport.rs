@@ -13,8 +13,8 @@
 //!   connection is given up after fifteen of them with nothing heard in between;
 //! - selective acknowledgements; a segment is lost once three that were sent after it have arrived, or a quarter of the shortest round trip
 //!   later (RACK, RFC 8985); a probe for the tail of a flight after two round trips (TLP, ibid.);
-//! - the first sixteen segments are acknowledged at once, then every second, or after 40 ms; with data to send, the acknowledgement rides on
-//!   it. A gap is reported at once;
+//! - the first sixteen segments are acknowledged at once, until the end has answered one with data within 40 ms; then whatever is more than one full segment, or after
+//!   40 ms; with data to send, the acknowledgement rides on it. A gap is reported at once;
 //! - small writes leave at once (TCP_NODELAY, as `network` sets it).
 //!
 //! Congestion control is Reno's, which every kernel has and `testbed` asks for. Where it differs from that: there is no receive window, no pacing, no slow start after
@@ -110,12 +110,13 @@ impl Endpoint {
         }
     }
 
-    /// Two ends of a connection that has been open for a while: its round trip is known, and its windows are the initial ones.
+    /// Two ends of a connection that has been open for a while: its round trip is known, both ends have answered, and its windows are the initial ones.
     pub fn open_pair(round_trip: Duration) -> [Self; 2] {
         [(); 2].map(|()| {
             let mut end = Self::new();
             end.state = State::Open;
             end.sending.measured(round_trip);
+            end.receiving = Receiving::in_conversation();
             end
         })
     }
@@ -255,6 +256,7 @@ impl Endpoint {
             return;
         }
         while let Some((start, end)) = self.sending.next(now) {
+            self.receiving.replies(now);
             let segment = self.segment(start, end - start);
             self.out.push_back(segment);
         }

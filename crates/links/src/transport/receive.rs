@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Segments at the beginning of a connection that are acknowledged at once (Linux, `TCP_MAX_QUICKACKS`).
 const QUICK: u32 = 16;
-/// How long an acknowledgement waits for company (Linux, `TCP_DELACK_MIN`).
+/// How long an acknowledgement waits for company (Linux, `TCP_DELACK_MIN`). Who answers sooner is in conversation (Linux, `TCP_ATO_MIN`, which is as long).
 const DELAYED: Duration = Duration::from_millis(40);
 
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Receiving {
     /// What has arrived beyond a gap, in order and apart.
     ranges: Vec<(u64, u64)>,
     quick_left: u32,
+    /// When data came last.
+    heard_at: Option<Duration>,
     /// Bytes that have come since the last acknowledgement.
     unacknowledged: u64,
     now: bool,
@@ -22,7 +24,27 @@ pub(super) struct Receiving {
 
 impl Receiving {
     pub(super) fn new() -> Self {
-        Self { in_order: 0, ranges: Vec::new(), quick_left: QUICK, unacknowledged: 0, now: false, due_at: None }
+        Self {
+            in_order: 0,
+            ranges: Vec::new(),
+            quick_left: QUICK,
+            heard_at: None,
+            unacknowledged: 0,
+            now: false,
+            due_at: None,
+        }
+    }
+
+    /// Of an end that has been in conversation for a while.
+    pub(super) fn in_conversation() -> Self {
+        Self { quick_left: 0, ..Self::new() }
+    }
+
+    /// Data is sent. If it answers what has just come, more answers are expected, which acknowledgements can ride on (Linux, `tcp_pingpong_thresh`, which is 1).
+    pub(super) fn replies(&mut self, now: Duration) {
+        if self.heard_at.is_some_and(|at| now - at < DELAYED) {
+            self.quick_left = 0;
+        }
     }
 
     pub(super) fn in_order(&self) -> u64 {
@@ -35,11 +57,12 @@ impl Receiving {
         if end > self.in_order {
             self.insert(start.max(self.in_order), end);
         }
+        self.heard_at = Some(now);
         self.unacknowledged += end - start;
         let is_quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
         // Gaps, what fills them, and what has come before are reported at once (RFC 5681, section 4.2).
-        if is_quick || !in_sequence || self.unacknowledged >= 2 * SEGMENT {
+        if is_quick || !in_sequence || self.unacknowledged > SEGMENT {
             self.now = true;
         } else if self.due_at.is_none() {
             self.due_at = Some(now + DELAYED);

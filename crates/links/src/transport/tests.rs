@@ -193,6 +193,29 @@ fn the_tail_of_a_flight_is_probed_for_after_two_round_trips() {
 }
 
 #[test]
+fn who_has_answered_lets_acknowledgements_wait_so_that_a_lost_tail_is_soon_probed_for() {
+    let lost_tail = |has_answered: bool| {
+        let mut pair = Pair::new(10 * MS, None, Loss::None, 1);
+        pair.transfer(100);
+        if has_answered {
+            let now = pair.now;
+            pair.ends[1].write(100, now);
+            pair.until(|pair| pair.ends[0].received() == 100);
+        }
+        pair.until(|pair| pair.flying.is_empty());
+        pair.lose = vec![pair.count + 1];
+        let start = pair.now;
+        pair.ends[0].write(SEGMENT + 100, start);
+        pair.until(|pair| pair.ends[1].received() == SEGMENT + 200);
+        pair.now - start
+    };
+    // Both segments are still in flight for the sender: two round trips and 8 ms, then 10 ms there.
+    assert_eq!(lost_tail(true), 58 * MS);
+    // The first was acknowledged at once, after 20 ms; the second is then alone, and waits for the timeout of 20 + 200 ms.
+    assert_eq!(lost_tail(false), 250 * MS);
+}
+
+#[test]
 fn everything_arrives_whatever_is_lost() {
     for seed in 0..30 {
         let mut pair = Pair::new(5 * MS, Some(10_000_000), Loss::Bernoulli(0.1), seed);
