@@ -75,7 +75,7 @@ fn distributions(plan: &Plan, evidence: &str, costs: &str, panels: Vec<(String, 
         times.sort_unstable_by(f64::total_cmp);
         let (count, apart) = (times.len() as f64, times.len().div_ceil(MOST_POINTS).max(1));
         // The last is always there: it is where the line ends.
-        let shown = |at: &usize| at % apart == 0 || at + 1 == times.len();
+        let shown = |at: &usize| at.is_multiple_of(apart) || at + 1 == times.len();
         let points = (0..times.len()).filter(shown).map(|at| Some((times[at], 100.0 * (at + 1) as f64 / count)));
         Series { name, points: points.collect(), marks: Vec::new() }
     };
