@@ -15,6 +15,7 @@ mod layer;
 mod mceliece;
 mod opaque;
 mod polyval;
+mod rsa;
 mod sm2;
 mod sm4;
 
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(kem::cases());
     cases.extend(ec::cases());
     cases.push(ed25519::case());
+    cases.extend(rsa::cases());
     cases.extend(sm2::cases());
     cases.extend(layer::cases());
     cases.extend(handshake::cases());
