@@ -78,5 +78,6 @@ pub mod ntor;
 mod one_after_another;
 pub mod opaque;
 pub mod oprf;
+pub mod rsa;
 pub mod sm2;
 pub mod x25519;

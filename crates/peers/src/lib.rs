@@ -29,7 +29,7 @@ pub mod seed;
 pub use list::{
     Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, ec, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash,
     hash_batch, hkdf, hmac, hqc, hqc_decode, mceliece, mceliece_decode, ml_kem, ml_kem_prepared, ntor, opaque, oprf,
-    peers, ristretto, sm2, x25519,
+    peers, ristretto, rsa, sm2, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.
@@ -61,6 +61,7 @@ mod ring_interface;
 mod rustcrypto_aead;
 mod rustcrypto_ec;
 mod rustcrypto_hash;
+mod rustcrypto_rsa;
 mod secp256k1;
 mod sm2;
 mod sm4;

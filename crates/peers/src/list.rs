@@ -2,7 +2,7 @@
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::ksf::Store;
-use crate::contract::{aead, cipher, ec, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, sm2, x25519};
+use crate::contract::{aead, cipher, ec, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, rsa, sm2, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -54,6 +54,11 @@ pub(crate) trait Offers: Sync {
 
     /// ECDSA and ECDH on a curve.
     fn ec(&self, curve: ec::Curve, op: ec::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// RSA with keys of a size.
+    fn rsa(&self, size: rsa::Size, op: rsa::Op) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -216,6 +221,12 @@ pub fn x25519(op: x25519::Op) -> Vec<Entry> {
 #[must_use]
 pub fn ec(curve: ec::Curve, op: ec::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.ec(curve, op)).collect()
+}
+
+/// The peers' entries for RSA with keys of a size.
+#[must_use]
+pub fn rsa(size: rsa::Size, op: rsa::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.rsa(size, op)).collect()
 }
 
 /// The peers' entries for SM2.

@@ -17,6 +17,7 @@ mod hash;
 mod key;
 mod mac;
 mod ml_kem;
+mod rsa;
 mod sm2;
 mod x25519;
 
@@ -110,6 +111,10 @@ impl Offers for Offer {
 
     fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
         each(|found, api| contract::ec::entry(&found.name, curve, op, move || ec::OpenSslEc::new(found, api, curve)))
+    }
+
+    fn rsa(&self, size: contract::rsa::Size, op: contract::rsa::Op) -> Vec<Entry> {
+        each(|found, api| contract::rsa::entry(&found.name, size, op, move || rsa::OpenSslRsa::new(found, api, size)))
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

@@ -318,8 +318,8 @@ mod tests {
         for task in crate::tasks() {
             // HQC's tiers are those of gf2's products, which have a routine, and of kernels with two arms, which have none; those of Classic McEliece
             // have three, of which the wider is the faster wherever it was measured, and so have those of our own ML-KEM, beside `auto`, of X25519, and of what is made of both. The curves, SM2's too, have one
-            // arm beside safe Rust.
-            if ["kem/hqc-", "kem/mceliece", "kem/ml-kem-", "ec/", "ntor/", "relay/create2/", "opaque/", "sm2/"]
+            // arm beside safe Rust, and RSA two that nobody has measured.
+            if ["kem/hqc-", "kem/mceliece", "kem/ml-kem-", "ec/", "ntor/", "relay/create2/", "opaque/", "rsa/", "sm2/"]
                 .iter()
                 .any(|family| task.name.starts_with(family))
             {

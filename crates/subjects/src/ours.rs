@@ -20,6 +20,7 @@ pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+pub(crate) mod rsa;
 pub(crate) mod sm2;
 pub(crate) mod sparse;
 pub(crate) mod steps;

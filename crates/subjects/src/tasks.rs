@@ -21,6 +21,7 @@ mod ml_kem;
 mod ntor;
 mod opaque;
 mod relay_cells;
+mod rsa;
 mod sm2;
 mod x25519;
 
@@ -45,6 +46,7 @@ const FAMILIES: &[Family] = &[
     ("kem/mceliece", mceliece::tasks),
     ("ec/x25519/", x25519::tasks),
     ("ec/", ec::tasks),
+    ("rsa/", rsa::tasks),
     ("sm2/", sm2::tasks),
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),

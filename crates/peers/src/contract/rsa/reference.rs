@@ -1,0 +1,69 @@
+//! RSA by RustCrypto, the neutral party of the witnesses: it shares no code with candor's own.
+
+use super::{Failed, KeyFiles, Size};
+use getrandom::SysRng;
+use getrandom::rand_core::UnwrapErr;
+use rsa::pkcs1::{DecodeRsaPrivateKey, EncodeRsaPublicKey};
+use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey};
+use rsa::traits::PublicKeyParts;
+use rsa::{Oaep, Pss, RsaPrivateKey};
+use sha2::Sha256;
+
+/// A key pair.
+pub(super) struct Key(RsaPrivateKey);
+
+impl Key {
+    /// The key of a file in PKCS#8 or PKCS#1, whose parts must belong together.
+    pub(super) fn read(file: &[u8]) -> Result<Self, Failed> {
+        let key = RsaPrivateKey::from_pkcs8_der(file).ok().or_else(|| RsaPrivateKey::from_pkcs1_der(file).ok());
+        key.map(Self).ok_or("RustCrypto refuses the key")
+    }
+
+    /// A fresh one.
+    #[cfg(test)]
+    pub(super) fn new(bits: usize) -> Self {
+        Self(RsaPrivateKey::new(&mut UnwrapErr(SysRng), bits).expect("a key"))
+    }
+
+    pub(super) fn files(&self) -> KeyFiles {
+        let public = self.0.to_public_key();
+        KeyFiles {
+            pkcs8: self.0.to_pkcs8_der().expect("a key has a form").as_bytes().to_vec(),
+            spki: public.to_public_key_der().expect("a key has a form").into_vec(),
+            pkcs1: public.to_pkcs1_der().expect("a key has a form").into_vec(),
+        }
+    }
+
+    /// Whether it is what a task asks for.
+    pub(super) fn check(&self, size: Size) -> Result<(), Failed> {
+        self.0.validate().map_err(|_| "makes a key whose parts do not belong together")?;
+        if self.0.n().bits() as usize != size.bits() {
+            return Err("makes a key of another size");
+        }
+        if self.0.e_bytes()[..] != [1, 0, 1] { Err("makes a key with another exponent") } else { Ok(()) }
+    }
+
+    /// A signature of a digest.
+    pub(super) fn sign(&self, digest: &[u8]) -> Result<Vec<u8>, Failed> {
+        self.0
+            .sign_with_rng(&mut UnwrapErr(SysRng), Pss::<Sha256>::new(), digest)
+            .map_err(|_| "RustCrypto does not sign")
+    }
+
+    /// A message, encrypted.
+    pub(super) fn encrypt(&self, message: &[u8]) -> Result<Vec<u8>, Failed> {
+        let sealed = self.0.to_public_key().encrypt(&mut UnwrapErr(SysRng), Oaep::<Sha256>::new(), message);
+        sealed.map_err(|_| "RustCrypto does not encrypt")
+    }
+
+    /// The message of a ciphertext.
+    pub(super) fn decrypt(&self, sealed: &[u8]) -> Result<Vec<u8>, Failed> {
+        self.0.decrypt(Oaep::<Sha256>::new(), sealed).map_err(|_| "RustCrypto does not decrypt the answer")
+    }
+
+    /// Verifies a signature.
+    #[cfg(test)]
+    pub(super) fn verify(&self, digest: &[u8], signature: &[u8]) -> Result<(), Failed> {
+        self.0.to_public_key().verify(Pss::<Sha256>::new(), digest, signature).map_err(|_| "RustCrypto says no")
+    }
+}

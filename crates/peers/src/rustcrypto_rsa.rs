@@ -1,0 +1,81 @@
+//! RustCrypto's `rsa`.
+
+#![cfg(feature = "peer-rustcrypto-rsa")]
+
+use crate::contract::rsa::{self as contract, Failed, Input, KeyFiles, Op, Rsa, Size};
+use crate::linked;
+use crate::list::{Offers, Peer, linked_peer};
+use candor_lab::{Entry, Provenance};
+use getrandom::SysRng;
+use getrandom::rand_core::UnwrapErr;
+use rsa::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey};
+use rsa::{Oaep, Pss, RsaPrivateKey, RsaPublicKey};
+use sha2::Sha256;
+
+const PACKAGE: &str = "rsa";
+
+/// What it offers.
+pub(crate) struct Offer;
+
+impl Offers for Offer {
+    fn peers(&self) -> Vec<Peer> {
+        vec![linked_peer(PACKAGE, "RSA by RustCrypto")]
+    }
+
+    fn rsa(&self, size: Size, op: Op) -> Vec<Entry> {
+        vec![contract::entry(linked::subject(PACKAGE), size, op, move || Ok(RustCrypto(size)))]
+    }
+}
+
+struct RustCrypto(Size);
+
+impl Rsa for RustCrypto {
+    type Pair = RsaPrivateKey;
+    type Secret = RsaPrivateKey;
+    type Public = RsaPublicKey;
+
+    fn keygen(&self) -> Result<RsaPrivateKey, Failed> {
+        RsaPrivateKey::new(&mut UnwrapErr(SysRng), self.0.bits()).map_err(|_| "RsaPrivateKey::new failed")
+    }
+
+    fn export(&self, pair: RsaPrivateKey) -> Result<Vec<u8>, Failed> {
+        Ok(pair.to_pkcs8_der().map_err(|_| "to_pkcs8_der failed")?.as_bytes().to_vec())
+    }
+
+    fn secret(&self, files: &KeyFiles) -> Result<RsaPrivateKey, Failed> {
+        RsaPrivateKey::from_pkcs8_der(&files.pkcs8).map_err(|_| "refuses the secret key")
+    }
+
+    fn public(&self, files: &KeyFiles) -> Result<RsaPublicKey, Failed> {
+        RsaPublicKey::from_public_key_der(&files.spki).map_err(|_| "refuses the public key")
+    }
+
+    fn sign(&self, secret: &RsaPrivateKey, input: &Input) -> Result<Vec<u8>, Failed> {
+        let signature = secret.sign_with_rng(&mut UnwrapErr(SysRng), Pss::<Sha256>::new(), &input.digest);
+        signature.map_err(|_| "signing fails")
+    }
+
+    fn verify(&self, public: &RsaPublicKey, input: &Input, signature: &[u8]) -> Result<(), Failed> {
+        public.verify(Pss::<Sha256>::new(), &input.digest, signature).map_err(|_| "the signature is wrong")
+    }
+
+    fn encrypt(&self, public: &RsaPublicKey, input: &Input) -> Result<Vec<u8>, Failed> {
+        let sealed = public.encrypt(&mut UnwrapErr(SysRng), Oaep::<Sha256>::new(), &input.message);
+        sealed.map_err(|_| "encryption fails")
+    }
+
+    fn decrypt(&self, secret: &RsaPrivateKey, sealed: &[u8]) -> Result<Vec<u8>, Failed> {
+        let message = secret.decrypt_blinded(&mut UnwrapErr(SysRng), Oaep::<Sha256>::new(), sealed);
+        message.map_err(|_| "decryption fails")
+    }
+
+    fn provenance(&self, op: Op) -> Provenance {
+        let how = match op {
+            Op::Keygen => ", by system calls",
+            Op::Sign | Op::Decrypt => "; a fresh blinding, by a system call",
+            Op::Encrypt | Op::Verify => "",
+        };
+        let timed = format!("{}{how}", op.timed());
+        Provenance { arm: Some("portable".into()), ..linked::provenance(PACKAGE, timed) }
+    }
+}
