@@ -2,6 +2,7 @@
 
 #![cfg(feature = "peer-rustcrypto-rsa")]
 
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::rsa::{self as contract, Failed, Input, KeyFiles, Op, Rsa, Size};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
@@ -70,12 +71,8 @@ impl Rsa for RustCrypto {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => ", by system calls",
-            Op::Sign | Op::Decrypt => "; a fresh blinding, by a system call",
-            Op::Encrypt | Op::Verify => "",
-        };
-        let timed = format!("{}{how}", op.timed());
-        Provenance { arm: Some("portable".into()), ..linked::provenance(PACKAGE, timed) }
+        let how = if matches!(op, Op::Sign | Op::Decrypt) { "; a fresh blinding in each call" } else { "" };
+        let told = linked::provenance(PACKAGE, format!("{}{how}", op.timed()));
+        Provenance { arm: Some("portable".into()), ..told.telling((op != Op::Verify).then_some(BY_SYSTEM_CALL)) }
     }
 }

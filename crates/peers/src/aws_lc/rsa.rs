@@ -1,16 +1,16 @@
-//! RSA by `aws-lc-rs`, as its users call it: signatures take messages, not digests.
+//! RSA by `aws-lc-rs`, as its users call it.
 
 use super::{PACKAGE, provenance};
 use crate::contract::rsa::{self as contract, Failed, Input, KeyFiles, Op, Rsa, Size};
 use crate::linked;
+use aws_lc_rs::digest::{Digest, SHA256};
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
-use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{
     KeyPair, KeySize, OAEP_SHA256_MGF1SHA256, OaepPrivateDecryptingKey, OaepPublicEncryptingKey, PrivateDecryptingKey,
     PublicEncryptingKey,
 };
 use aws_lc_rs::signature::{ParsedPublicKey, RSA_PSS_2048_8192_SHA256, RSA_PSS_SHA256};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
 
 pub(super) fn entry(size: Size, op: Op) -> Entry {
     contract::entry(linked::subject(PACKAGE), size, op, move || Ok(AwsLcRsa(size)))
@@ -23,6 +23,11 @@ impl AwsLcRsa {
     fn room(&self) -> Vec<u8> {
         vec![0; self.0.bits() / 8]
     }
+}
+
+/// The digest as the library takes it.
+fn digest(input: &Input) -> Result<Digest, Failed> {
+    Digest::import_less_safe(&input.digest, &SHA256).map_err(|_| "Digest::import_less_safe failed")
 }
 
 impl Rsa for AwsLcRsa {
@@ -60,12 +65,12 @@ impl Rsa for AwsLcRsa {
 
     fn sign(&self, secret: &Self::Secret, input: &Input) -> Result<Vec<u8>, Failed> {
         let mut signature = self.room();
-        let signed = secret.0.sign(&RSA_PSS_SHA256, &SystemRandom::new(), &input.message, &mut signature);
-        signed.map(|()| signature).map_err(|_| "KeyPair::sign failed")
+        let signed = secret.0.sign_digest(&RSA_PSS_SHA256, &digest(input)?, &mut signature);
+        signed.map(|()| signature).map_err(|_| "KeyPair::sign_digest failed")
     }
 
     fn verify(&self, public: &Self::Public, input: &Input, signature: &[u8]) -> Result<(), Failed> {
-        public.0.verify_sig(&input.message, signature).map_err(|_| "ParsedPublicKey::verify_sig says no")
+        public.0.verify_digest_sig(&digest(input)?, signature).map_err(|_| "ParsedPublicKey::verify_digest_sig says no")
     }
 
     fn encrypt(&self, public: &Self::Public, input: &Input) -> Result<Vec<u8>, Failed> {
@@ -85,10 +90,7 @@ impl Rsa for AwsLcRsa {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => "",
-            _ => "; makes a context in the timed call, since the Rust interface keeps none",
-        };
-        provenance(&format!("{}{how}", op.timed_with_hash()))
+        let context = (Habit::Allocates, "the call allocates a context, since the Rust interface keeps none");
+        provenance(op.timed()).telling((op != Op::Keygen).then_some(context))
     }
 }

@@ -11,7 +11,7 @@ mod reference;
 mod tests;
 
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
 use sha2::{Digest, Sha256};
 use std::hint::black_box;
 
@@ -149,14 +149,11 @@ impl Op {
         }
     }
 
-    /// [`timed`](Self::timed), of a library that takes messages alone.
+    /// What a library does besides that takes messages alone.
     #[must_use]
-    pub fn timed_with_hash(self) -> String {
-        let hash = match self {
-            Self::Sign | Self::Verify => "; takes no digest, so it hashes 32 bytes in the timed call",
-            Self::Keygen | Self::Encrypt | Self::Decrypt => "",
-        };
-        format!("{}{hash}", self.timed())
+    pub fn hashing(self) -> Option<(Habit, &'static str)> {
+        let hashes = (Habit::Hashes, "takes no digest, so it hashes 32 bytes in the timed call");
+        matches!(self, Self::Sign | Self::Verify).then_some(hashes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! RSA: key generation and PSS. Its signatures take messages, not digests; it does not encrypt.
 
 use super::{PACKAGE, cpu, provenance};
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::rsa::{self as contract, Failed, Input, KeyFiles, Op, Rsa, Size};
 use crate::linked;
 use candor_lab::{Entry, Provenance, Refusal};
@@ -67,12 +68,9 @@ impl Rsa for GraviolaRsa {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => ", by system calls",
-            Op::Sign => "; the salt by a system call",
-            Op::Verify | Op::Encrypt | Op::Decrypt => "",
-        };
-        let timed = format!("{}{how}", op.timed_with_hash());
-        provenance(&timed, if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" })
+        let timed = format!("{}{}", op.timed(), if op == Op::Sign { "; without blinding" } else { "" });
+        let arm = if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" };
+        let draws = matches!(op, Op::Keygen | Op::Sign).then_some(BY_SYSTEM_CALL);
+        provenance(&timed, arm).telling(op.hashing()).telling(draws)
     }
 }

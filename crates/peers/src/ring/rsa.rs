@@ -1,9 +1,10 @@
 //! Signatures by PSS. ring takes messages, not digests; its public keys stay bytes; it neither makes RSA keys nor encrypts.
 
 use super::{PACKAGE, provenance};
+use crate::contract::BY_SYSTEM_CALL;
 use crate::contract::rsa::{self as contract, Failed, Input, KeyFiles, Op, Rsa, Size};
 use crate::linked;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Habit, Provenance, Refusal};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PSS_2048_8192_SHA256, RSA_PSS_SHA256, RsaKeyPair, UnparsedPublicKey};
 
@@ -59,11 +60,12 @@ impl Rsa for RingRsa {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Sign => "; the salt by a system call, no blinding",
-            Op::Verify => "; reads and checks the public key in the timed call, since it has no parsed form",
-            Op::Keygen | Op::Encrypt | Op::Decrypt => "",
+        let reads = "reads and checks the public key in the timed call, since it has no parsed form";
+        let (how, habit) = match op {
+            Op::Sign => ("; without blinding", Some(BY_SYSTEM_CALL)),
+            Op::Verify => ("", Some((Habit::ReadsKey, reads))),
+            Op::Keygen | Op::Encrypt | Op::Decrypt => ("", None),
         };
-        provenance(&format!("{}{how}", op.timed_with_hash()))
+        provenance(&format!("{}{how}", op.timed())).telling(op.hashing()).telling(habit)
     }
 }

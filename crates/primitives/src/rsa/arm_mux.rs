@@ -64,8 +64,8 @@ impl Arm {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => ifma::products(token, [m.job(a, b, to)]),
             #[cfg(target_arch = "x86_64")]
-            Self::Adx(token, _) => adx::product(token, &m.words, m.inverse, a, b, to),
-            _ => portable::product(&m.words, m.inverse, a, b, to),
+            Self::Adx(token, _) => adx::product(token, &m.words, *m.inverse, a, b, to),
+            _ => portable::product(&m.words, *m.inverse, a, b, to),
         }
     }
 
@@ -74,7 +74,7 @@ impl Arm {
     pub(super) fn square(self, m: &Modulus, a: &[u64], to: &mut [u64]) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Adx(token, _) => adx::square(token, &m.words, m.inverse, a, to),
+            Self::Adx(token, _) => adx::square(token, &m.words, *m.inverse, a, to),
             _ => self.product(m, a, a, to),
         }
     }
@@ -126,6 +126,6 @@ impl Arm {
 impl Modulus {
     #[inline]
     fn job<'a>(&'a self, a: &'a [u64], b: &'a [u64], to: &'a mut [u64]) -> ifma::Job<'a> {
-        ifma::Job { m: &self.form, inverse: self.inverse, a, b, to }
+        ifma::Job { m: &self.form, inverse: *self.inverse, a, b, to }
     }
 }

@@ -48,6 +48,20 @@ impl Blinding {
         pair
     }
 
+    /// Forgets the pair: the next operation draws a fresh one. For when a result was wrong, as the pair may be the reason.
+    pub(super) fn forget(&self) {
+        if !self.is_taken.swap(true, Ordering::Acquire) {
+            self.left.store(0, Ordering::Relaxed);
+            self.is_taken.store(false, Ordering::Release);
+        }
+    }
+
+    /// Damages the pair that is kept, as a fault of the machine might.
+    #[cfg(test)]
+    pub(super) fn damage(&self) {
+        self.halves[0].fetch_xor(1, Ordering::Relaxed);
+    }
+
     fn load(&self) -> [Number; 2] {
         let length = self.halves.len() / 4;
         let mut pair = [zero(length), zero(length)];

@@ -5,6 +5,7 @@
 
 use super::arm_mux::Arm;
 use super::words::{Number, add, copied, double_modulo, inverse_of_word, reduce_once, subtract, zero};
+use zeroize::Zeroizing;
 
 /// A modulus, prepared. Wiped on drop.
 #[derive(Clone)]
@@ -14,8 +15,8 @@ pub(super) struct Modulus {
     pub(super) words: Number,
     /// Itself, in the arm's form.
     pub(super) form: Number,
-    /// −1/m modulo 2^64.
-    pub(super) inverse: u64,
+    /// −1/m modulo 2^64, which says what the lowest word is.
+    pub(super) inverse: Zeroizing<u64>,
     /// R² modulo m, in the arm's form.
     square: Number,
 }
@@ -28,7 +29,7 @@ impl Modulus {
             arm,
             words: copied(words),
             form: arm.formed(words),
-            inverse: inverse_of_word(words[0]).wrapping_neg(),
+            inverse: Zeroizing::new(inverse_of_word(words[0]).wrapping_neg()),
             square: zero(0),
         };
         // 2^(64n) − m is 2^(64n) modulo m. From there by doubles to R·2^s, and by squares to R·2^(2s), R·2^(4s) and so on, up to R·R.

@@ -46,6 +46,7 @@ impl SecretKey {
         let result = n.plain(&times(&n.formed(&power), &u));
         let is_right = is_same(&public_power(n, &result, self.public.exponent), c);
         if secret::declassified(is_right as u8 & 1, "rsa-fault") == 0 {
+            self.secret.blinding.forget();
             return Err(RsaError::Fault);
         }
         Ok(result)

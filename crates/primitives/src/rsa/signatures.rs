@@ -49,7 +49,7 @@ impl SecretKey {
         self.sign_by(&self.digest::<S>(message), &mut |bytes| Ok(random::fill(bytes)?))
     }
 
-    /// [`sign`](Self::sign) with randomness from `rng`.
+    /// [`sign`](Self::sign) with randomness from `rng`. A blinding that is drawn from it serves the key's next operations too, up to 64 in all.
     ///
     /// # Errors
     /// [`RsaError::Fault`].
@@ -72,6 +72,22 @@ impl SecretKey {
     // ct: rsa/sign
     pub fn sign_digest<S: Scheme>(&self, digest: &[u8]) -> Result<Signature<S>, RsaError> {
         self.sign_by(digest, &mut |bytes| Ok(random::fill(bytes)?))
+    }
+
+    /// [`sign_digest`](Self::sign_digest) with randomness from `rng`.
+    ///
+    /// # Errors
+    /// [`RsaError::Digest`], [`RsaError::Fault`].
+    // ct: rsa/sign
+    pub fn sign_digest_with<S: Scheme>(
+        &self,
+        digest: &[u8],
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> Result<Signature<S>, RsaError> {
+        self.sign_by(digest, &mut |bytes| {
+            rng.fill_bytes(bytes);
+            Ok(())
+        })
     }
 
     fn digest<S: Scheme>(&self, message: &[u8]) -> digest::Output<S::Hash> {
@@ -215,7 +231,17 @@ impl<S: Scheme> signature::RandomizedSigner<Signature<S>> for SecretKey {
         message: &[u8],
     ) -> Result<Signature<S>, signature::Error> {
         let digest = self.digest::<S>(message);
-        self.sign_by(&digest, &mut |bytes| rng.try_fill_bytes(bytes).map_err(|_| RsaError::Randomness))
+        signature::hazmat::RandomizedPrehashSigner::sign_prehash_with_rng(self, rng, &digest)
+    }
+}
+
+impl<S: Scheme> signature::hazmat::RandomizedPrehashSigner<Signature<S>> for SecretKey {
+    fn sign_prehash_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        digest: &[u8],
+    ) -> Result<Signature<S>, signature::Error> {
+        self.sign_by(digest, &mut |bytes| rng.try_fill_bytes(bytes).map_err(|_| RsaError::Randomness))
             .map_err(|_| signature::Error::new())
     }
 }

@@ -324,6 +324,16 @@ fn a_blinding_of_zero_is_refused() {
     assert_eq!(any_key().fresh_pair(&mut zeros).err(), Some(RsaError::Fault));
 }
 
+#[test]
+fn after_a_wrong_result_the_pair_of_the_blinding_is_drawn_anew() {
+    let key = any_key();
+    let sign = || key.sign::<Pss<crate::hash::Sha256>>(b"message").map(|_| ());
+    assert_eq!(sign(), Ok(()));
+    key.secret.blinding.damage();
+    assert_eq!(sign(), Err(RsaError::Fault));
+    assert_eq!(sign(), Ok(()));
+}
+
 fn check_padding<S: Scheme>() {
     let digest = vec![7; padding::length::<S::Hash>()];
     let mut encoded = vec![0; 256];

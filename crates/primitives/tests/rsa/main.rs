@@ -1,8 +1,9 @@
-//! RSA on every arm of this machine: RustCrypto's crate as an oracle both ways, Wycheproof's vectors, OpenSSL's program with keys as PEM, and everything
+//! RSA on every arm of this machine: RustCrypto's crate as an oracle both ways, Wycheproof's and NIST's vectors, OpenSSL's program with keys as PEM, and everything
 //! that must be refused beside what must not.
 
 mod files;
 mod generated;
+mod nist;
 mod oracles;
 mod refused;
 #[path = "../stuck/mod.rs"]

@@ -5,7 +5,7 @@ use super::{Numbers, arms, key};
 use candor_primitives::hash::{Digest, Sha256, Sha512};
 use candor_primitives::rsa::{Pkcs1v15, Pss, Rsa, RsaError, Scheme, Signature, Size};
 use num_bigint::BigUint;
-use signature::hazmat::{PrehashSigner, PrehashVerifier};
+use signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
 use signature::{Keypair, RandomizedSigner, SignatureEncoding, Signer, Verifier};
 
 #[test]
@@ -176,6 +176,9 @@ fn digests_of_another_length_are_refused() {
     assert_eq!(secret.public_key().verify(b"message", &signature), Ok(()));
     assert_eq!(secret.public_key().verify_digest(&digest[1..], &signature), Err(RsaError::Digest));
     assert_eq!(secret.sign_digest::<Pss<Sha512>>(&digest).err(), Some(RsaError::Digest));
+    let signature = secret.sign_digest_with::<Pss<Sha256>>(&digest, &mut super::rng()).unwrap();
+    assert_eq!(secret.public_key().verify(b"message", &signature), Ok(()));
+    assert_eq!(secret.sign_digest_with::<Pss<Sha512>>(&digest, &mut super::rng()).err(), Some(RsaError::Digest));
 }
 
 #[test]
@@ -253,6 +256,8 @@ fn the_traits_of_crate_signature_do_what_the_methods_do() {
     let signature: S = secret.sign_prehash(&digest).unwrap();
     assert!(public.verify_prehash(&digest, &signature).is_ok());
     assert!(public.verify_prehash(&[0; 32], &signature).is_err());
+    let signature: S = secret.sign_prehash_with_rng(&mut super::rng(), &digest).unwrap();
+    assert!(public.verify_prehash(&digest, &signature).is_ok());
     let bytes = SignatureEncoding::to_bytes(&signature);
     assert_eq!(S::try_from(bytes.as_slice()).unwrap(), signature);
     assert!(S::try_from(&bytes[1..]).is_err());

