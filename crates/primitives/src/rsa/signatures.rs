@@ -2,7 +2,7 @@
 
 use super::padding::{self, RsaHash};
 use super::power::public_power;
-use super::words::{copied, from_bytes, is_below, to_bytes};
+use super::words::{from_bytes, is_below, to_bytes};
 use super::{FRAMES, PublicKey, RsaError, SecretKey, Size};
 use crate::{random, stack};
 use alloc::vec::Vec;
@@ -139,7 +139,7 @@ impl PublicKey {
             return Err(RsaError::Signature);
         }
         let mut encoded = padding::zeros(self.size.bytes());
-        to_bytes(&copied(&public_power(&self.modulus, &number, self.exponent)), &mut encoded);
+        to_bytes(&public_power(&self.modulus, &number, self.exponent), &mut encoded);
         if S::is_of(self.rsa.cpu, digest, &mut encoded) { Ok(()) } else { Err(RsaError::Signature) }
     }
 }

@@ -85,20 +85,44 @@ fn both_ways(size: Size) {
     assert_eq!(PublicKey::from_pkcs1_pem(&openssl.text("old-public.pem")).unwrap(), public);
 
     for ours in [theirs, Rsa::new().generate_with(size, &mut rng()).unwrap()] {
-        openssl.write("ours.pem", ours.to_pkcs8_pem(LineEnding::LF).unwrap().as_bytes());
-        openssl.write("ours-old.pem", ours.to_pkcs1_pem(LineEnding::LF).unwrap().as_bytes());
-        openssl.write("ours-public.pem", ours.public_key().to_public_key_pem(LineEnding::LF).unwrap());
-        assert!(openssl.run("pkey -check -noout -in ours.pem"));
-        assert!(openssl.run("pkey -check -noout -in ours-old.pem"));
-        let pss = " -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest";
-        both_ways_signed::<Pss<Sha256>>(&openssl, &ours, "sha256", pss);
-        both_ways_signed::<Pss<Sha384>>(&openssl, &ours, "sha384", pss);
-        both_ways_signed::<Pss<Sha512>>(&openssl, &ours, "sha512", pss);
+        write_files(&openssl, &ours);
+        both_ways_signed::<Pss<Sha256>>(&openssl, &ours, "sha256", PSS);
+        both_ways_signed::<Pss<Sha384>>(&openssl, &ours, "sha384", PSS);
+        both_ways_signed::<Pss<Sha512>>(&openssl, &ours, "sha512", PSS);
         both_ways_signed::<Pkcs1v15<Sha256>>(&openssl, &ours, "sha256", "");
         both_ways_signed::<Pkcs1v15<Sha384>>(&openssl, &ours, "sha384", "");
         both_ways_signed::<Pkcs1v15<Sha512>>(&openssl, &ours, "sha512", "");
         both_ways_sealed::<Sha256>(&openssl, &ours, "sha256");
         both_ways_sealed::<Sha512>(&openssl, &ours, "sha512");
+    }
+}
+
+/// What OpenSSL's program is told about PSS.
+const PSS: &str = " -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest";
+
+/// A key for OpenSSL, which checks it.
+fn write_files(openssl: &OpenSsl, ours: &SecretKey) {
+    openssl.write("ours.pem", ours.to_pkcs8_pem(LineEnding::LF).unwrap().as_bytes());
+    openssl.write("ours-old.pem", ours.to_pkcs1_pem(LineEnding::LF).unwrap().as_bytes());
+    openssl.write("ours-public.pem", ours.public_key().to_public_key_pem(LineEnding::LF).unwrap());
+    assert!(openssl.run("pkey -check -noout -in ours.pem"));
+    assert!(openssl.run("pkey -check -noout -in ours-old.pem"));
+}
+
+#[test]
+#[ignore = "1,000 keys take minutes in release"]
+fn openssl_and_we_do_each_others_with_a_thousand_keys() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rsa-thousand");
+    let Some(openssl) = OpenSsl::find("RSA", &directory) else { return };
+    for _ in 0..500 {
+        assert!(openssl.run("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out theirs.pem"));
+        let theirs = SecretKey::from_pkcs8_pem(&openssl.text("theirs.pem")).unwrap();
+        for ours in [theirs, Rsa::new().generate(Size::Bits2048).unwrap()] {
+            write_files(&openssl, &ours);
+            both_ways_signed::<Pss<Sha256>>(&openssl, &ours, "sha256", PSS);
+            both_ways_signed::<Pkcs1v15<Sha256>>(&openssl, &ours, "sha256", "");
+            both_ways_sealed::<Sha256>(&openssl, &ours, "sha256");
+        }
     }
 }
 
