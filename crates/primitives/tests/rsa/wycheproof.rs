@@ -157,9 +157,7 @@ fn signatures_by_pss_of_all_combinations_are_valid_if_both_hashes_and_the_salt_a
     let (mut valid, mut invalid) = (0, 0);
     for group in &set.test_groups {
         let keys = on_each_arm(&PublicKey::from_public_key_der(&group.der).unwrap());
-        let is_ours = |hash, length| {
-            (group.hash, group.mgf_hash, group.salt_size) == (hash, Some(hash), length)
-        };
+        let is_ours = |hash, length| (group.hash, group.mgf_hash, group.salt_size) == (hash, Some(hash), length);
         for test in &group.tests {
             let (message, signature) = (&test.msg, &test.sig);
             let found = [
