@@ -4,7 +4,7 @@
 //! have not changed up to 4.0.
 
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use std::path::Path;
 
 /// The name and version that a libcrypto reports.

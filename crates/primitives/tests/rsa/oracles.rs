@@ -48,9 +48,9 @@ where
 
 fn agree_with_each_hash(ours: &SecretKey, message: &[u8]) {
     let theirs = theirs(ours);
-    agree::<Sha256, rsa::sha2::Sha256>(ours, &theirs, message);
-    agree::<Sha384, rsa::sha2::Sha384>(ours, &theirs, message);
-    agree::<Sha512, rsa::sha2::Sha512>(ours, &theirs, message);
+    agree::<Sha256, sha2::Sha256>(ours, &theirs, message);
+    agree::<Sha384, sha2::Sha384>(ours, &theirs, message);
+    agree::<Sha512, sha2::Sha512>(ours, &theirs, message);
 }
 
 #[test]
