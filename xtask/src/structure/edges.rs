@@ -28,6 +28,8 @@ enum Place {
 const EVERY_PRODUCT: &[&str] = &[
     "cpu",
     "primitives",
+    "suite",
+    "ffi",
     "gf2",
     "codes",
     "opaque",
@@ -46,6 +48,9 @@ const ROOMS: &[Room] = &[
     Room { name: "cpu", place: Place::Product(0), may_use: &[] },
     Room { name: "primitives", place: Place::Product(1), may_use: &["cpu"] },
     Room { name: "gf2", place: Place::Product(1), may_use: &["cpu"] },
+    // Algorithms by name, and what files are made of: for the commands and the C interface.
+    Room { name: "suite", place: Place::Product(2), may_use: &["primitives"] },
+    Room { name: "ffi", place: Place::Product(3), may_use: &["suite"] },
     Room { name: "codes", place: Place::Product(2), may_use: &["gf2", "primitives", "cpu"] },
     // `cpu` for the marks of the constant-time gate: its curve is a library of its own and no primitive of ours.
     Room { name: "opaque", place: Place::Product(2), may_use: &["primitives", "cpu"] },
@@ -95,6 +100,7 @@ const ROOMS: &[Room] = &[
         may_use: &[
             "cpu",
             "primitives",
+            "suite",
             "gf2",
             "codes",
             "opaque",
