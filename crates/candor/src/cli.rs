@@ -1,11 +1,16 @@
 //! All commands and flags. Help, completions and the man page are generated from these definitions.
 
 mod circuit;
+mod files;
 mod login;
 mod onion;
 mod opaque;
 
 pub(crate) use circuit::CircuitArguments;
+pub(crate) use files::{
+    ConvertArguments, DecryptArguments, EncryptArguments, FileKeyCommand, HashArguments, MacArguments, MakeArguments,
+    SignArguments, SignatureChoices,
+};
 pub(crate) use login::{
     AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
@@ -69,13 +74,16 @@ pub(crate) enum Command {
     /// Exits with status 1 if a verdict is reversed: faster there and slower here, or the other way round.
     #[command(after_help = "Example:\n  candor rerun runs/2026-11-21-zen5-3f9c1a.jsonl")]
     Rerun(RerunArguments),
-    /// Check that saved runs are whole, follow from their seeds, and who signed them
+    /// Check the signature of a file; or that saved runs are whole, follow from their seeds, and who signed them
     ///
+    /// With --signature, FILE is any file, --key a public key in PEM or DER, and a signature that does not match is status 1.
+    ///
+    /// Without it, files are runs.
     /// Checks the seal and the name of each run; that every process of the plan is there, with the inputs and orders that follow from the seed; and
     /// the signature in RUN.sig, if there is one. Times themselves can't be derived: that nobody made them up, only a signature by somebody you trust
     /// says. Exits with status 1 if --key is given and a run is not signed by one of its keys.
     #[command(
-        after_help = "Example:\n  curl https://github.com/USER.keys > their-keys\n  candor verify runs/*.jsonl --key their-keys"
+        after_help = "Examples:\n  candor verify letter.txt --signature letter.sig --key their.pub\n  curl https://github.com/USER.keys > their-keys\n  candor verify runs/*.jsonl --key their-keys"
     )]
     Verify(VerifyArguments),
     /// Build circuits over modelled links, satellites among them, in virtual time
@@ -117,6 +125,41 @@ pub(crate) enum Command {
         after_help = "Examples:\n  candor doctor\n  candor doctor --arms\n  candor doctor --arms candor-runs/RUN.jsonl"
     )]
     Doctor(DoctorArguments),
+    /// Print digests of files, or check lists of them
+    ///
+    /// Lines are those of `sha256sum`; --check reads them, and tagged lines of coreutils and OpenSSL. Exits with status 1 if a file does not have its digest, or can't be
+    /// read.
+    #[command(
+        after_help = "Examples:\n  candor hash *.iso > SHA256SUMS\n  candor hash --check SHA256SUMS\n  candor hash -a sm3 --tag file"
+    )]
+    Hash(HashArguments),
+    /// Print codes that authenticate files under a secret key, or check one
+    #[command(after_help = "Examples:\n  candor mac --key secret file\n  candor mac --key secret file --verify 8f3c…")]
+    Mac(MacArguments),
+    /// Make, show and convert keys, in the formats of OpenSSL
+    #[command(subcommand)]
+    Key(FileKeyCommand),
+    /// Sign a file: ECDSA and SM2 in DER, or Ed25519
+    ///
+    /// ECDSA and SM2 read files of any length; Ed25519 needs the file in memory, at most 1 GiB. `candor verify --signature` checks signatures, and so does OpenSSL.
+    #[command(
+        after_help = "Example:\n  candor sign letter.txt --key key.pem -o letter.sig\n  candor verify letter.txt --signature letter.sig --key key.pub"
+    )]
+    Sign(SignArguments),
+    /// Encrypt a file to a public key or with a password
+    ///
+    /// ML-KEM and passwords (Argon2id) make a container of authenticated chunks, crates/suite/docs/container.md, in constant memory. SM2 makes one ciphertext of
+    /// GM/T 0009, which OpenSSL reads.
+    #[command(
+        after_help = "Examples:\n  candor encrypt letter.txt --to their.pub -o letter.candor\n  tar c folder | candor encrypt --password-file password -o folder.candor"
+    )]
+    Encrypt(EncryptArguments),
+    /// Decrypt a file
+    ///
+    /// The file of --output is there only once everything is authentic. On standard output each chunk appears as soon as it is authentic: if the file was cut short or
+    /// changed further on, candor says so at the end and exits with status 2, and what was written must not be used.
+    #[command(after_help = "Example:\n  candor decrypt letter.candor --key key.pem -o letter.txt")]
+    Decrypt(DecryptArguments),
     /// Run relays, and fetch pages or run a proxy through circuits of them
     #[command(subcommand)]
     Onion(OnionCommand),
@@ -255,12 +298,17 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// Run files
-    #[arg(required = true, value_name = "RUN")]
+    /// Run files; with --signature the file that was signed, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Require a signature by one of the SSH public keys in this file, one a line (needs ssh-keygen)
+    /// Require a signature by one of the SSH public keys in this file, one a line (needs ssh-keygen); with --signature the signer's key
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    /// The signature of a file, as `candor sign` and OpenSSL write it
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) signature: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choices: SignatureChoices,
 }
 
 #[derive(Debug, Args)]

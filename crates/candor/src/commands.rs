@@ -4,6 +4,7 @@ mod arms;
 mod circuit;
 mod doctor;
 mod explain;
+mod files;
 mod list;
 mod login;
 mod manual;
@@ -31,11 +32,17 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Run(run)) => run::execute(run, talk),
         Some(Command::Report(report)) => report::execute(report, talk),
         Some(Command::Rerun(rerun)) => rerun::execute(rerun, talk),
-        Some(Command::Verify(verify)) => verify::execute(&verify),
+        Some(Command::Verify(verify)) => verify::execute(&verify, talk),
         Some(Command::Circuit(arguments)) => circuit::execute(&arguments, talk),
         Some(Command::List { what, words, format }) => list::execute(what, &words, format),
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),
+        Some(Command::Hash(arguments)) => files::hash::execute(&arguments, talk),
+        Some(Command::Mac(arguments)) => files::mac::execute(&arguments, talk),
+        Some(Command::Key(command)) => files::key::execute(&command, talk),
+        Some(Command::Sign(arguments)) => files::sign::execute(&arguments, talk),
+        Some(Command::Encrypt(arguments)) => files::encrypt::encrypt(&arguments, talk),
+        Some(Command::Decrypt(arguments)) => files::encrypt::decrypt(&arguments, talk),
         Some(Command::Onion(command)) => onion::execute(command, talk),
         Some(Command::Login(command)) => login::execute(command, talk),
         Some(Command::Opaque(command)) => opaque::execute(command),

@@ -14,3 +14,4 @@ pub mod old_hashes;
 pub mod onion;
 pub mod opaque;
 pub mod primitives;
+pub mod suite;

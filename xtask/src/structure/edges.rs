@@ -84,7 +84,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "candor",
         place: Place::Above,
-        may_use: &["subjects", "lab", "cpu", "links", "testbed", "network", "login", "login-client", "opaque"],
+        may_use: &["subjects", "lab", "cpu", "links", "testbed", "network", "login", "login-client", "opaque", "suite"],
     },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room {

@@ -1,7 +1,7 @@
-//! `candor verify`: whether saved runs are what they say they are.
+//! `candor verify`: whether saved runs are what they say they are. A file's signature is for `files::sign`.
 
 use crate::cli::VerifyArguments;
-use crate::output::print;
+use crate::output::{Talk, print};
 use crate::{Failure, layout, signature};
 use candor_lab::runfile::Run;
 use std::fmt::Write;
@@ -11,7 +11,16 @@ use std::time::{Duration, SystemTime};
 /// How far clocks may differ: a run that began later than that from now did not.
 const CLOCKS: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn execute(arguments: &VerifyArguments) -> Result<(), Failure> {
+pub(crate) fn execute(arguments: &VerifyArguments, talk: Talk) -> Result<(), Failure> {
+    if let (Some(signature), Some(key)) = (&arguments.signature, &arguments.key) {
+        let [file] = &arguments.runs[..] else {
+            return Err(Failure::Error("--signature: expected one file".into()));
+        };
+        return super::files::sign::verify(file, signature, key, &arguments.choices, talk);
+    }
+    if arguments.choices.hash.is_some() || arguments.choices.id.is_some() {
+        return Err(Failure::Error("--hash and --id are of a file's signature: name it with --signature".into()));
+    }
     let keys = arguments.key.as_deref().map(signature::fingerprints).transpose()?;
     let mut refused = Vec::new();
     for path in &arguments.runs {

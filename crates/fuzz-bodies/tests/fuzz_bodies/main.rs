@@ -9,3 +9,4 @@ mod network;
 mod onion;
 mod opaque;
 mod primitives;
+mod suite;

@@ -1,0 +1,46 @@
+//! `candor mac`.
+
+use super::input::Input;
+use super::{hex, secret_file};
+use crate::Failure;
+use crate::cli::MacArguments;
+use crate::output::{Talk, print_bytes};
+use candor_suite::mac::Authenticator;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn execute(arguments: &MacArguments, talk: Talk) -> Result<(), Failure> {
+    let stdin = [PathBuf::from("-")];
+    let files = if arguments.files.is_empty() { &stdin[..] } else { &arguments.files };
+    let key = secret_file(&arguments.key)?;
+    let start = Authenticator::new(arguments.algorithm, &key)
+        .map_err(|error| Failure::Error(format!("{}: {error}", arguments.key.display())))?;
+    let of = |path: &Path| {
+        let mut state = start.clone();
+        Input::open(path, talk)?.each(|piece| {
+            state.update(piece);
+            Ok(())
+        })?;
+        Ok::<_, Failure>(state)
+    };
+    let Some(code) = &arguments.verify else {
+        for path in files {
+            let code = of(path)?.finish();
+            print_bytes(&[hex(&code).as_bytes(), b"  ", path.as_os_str().as_bytes(), b"\n"].concat())?;
+        }
+        return Ok(());
+    };
+    let [file] = files else { return Err(Failure::Error("--verify: expected one file".into())) };
+    let code =
+        from_hex(code).ok_or_else(|| Failure::Error("--verify: expected hexadecimal digits, two a byte".into()))?;
+    let verified = of(file)?.verify(&code);
+    verified.map_err(|error| Failure::Condition(format!("{}: {error}", file.display())))?;
+    talk.say(&format!("{}: code is right", file.display()));
+    Ok(())
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    pairs.iter().map(|[high, low]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()).collect()
+}

@@ -1,0 +1,218 @@
+//! Where output goes: standard output, or a file that gets its name only once all of it is there.
+//!
+//! Until then the file has no name at all where the system can do that (O_TMPFILE), so that nothing is left of it even if candor is killed; elsewhere it has a
+//! hidden name beside its own.
+
+use crate::Failure;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Who may read a new file.
+#[derive(Clone, Copy)]
+pub(super) enum Readers {
+    /// Its owner: secret keys, and plaintext.
+    Owner,
+    /// Whoever the user's mask allows.
+    Anybody,
+}
+
+/// An output that is being written.
+pub(super) enum Target {
+    /// Without the buffer that looks for ends of lines.
+    Stdout(File),
+    File(Pending),
+}
+
+/// A file without its name.
+pub(super) struct Pending {
+    file: File,
+    /// The hidden name, where it needs one.
+    hidden: Option<PathBuf>,
+    path: PathBuf,
+    replace: bool,
+}
+
+impl Target {
+    /// The file at `path`, or standard output. A file that exists is an error unless it is to be replaced.
+    pub(super) fn create(path: Option<&Path>, readers: Readers, replace: bool) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            let stdout = io::stdout().as_fd().try_clone_to_owned();
+            let stdout = stdout.map_err(|error| Failure::Error(format!("no standard output: {error}")))?;
+            return Ok(Self::Stdout(File::from(stdout)));
+        };
+        if !replace && path.symlink_metadata().is_ok() {
+            return Err(exists(path));
+        }
+        let mode = match readers {
+            Readers::Owner => 0o600,
+            Readers::Anybody => 0o666,
+        };
+        let failed = |error: io::Error| Failure::Error(format!("can't write {}: {error}", path.display()));
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let (file, hidden) = match rustix::fs::openat(CWD, folder, flags, Mode::from_raw_mode(mode)) {
+            Ok(file) => (File::from(file), None),
+            Err(_) => {
+                let hidden = hidden_beside(path);
+                let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(&hidden);
+                (opened.map_err(failed)?, Some(hidden))
+            }
+        };
+        Ok(Self::File(Pending { file, hidden, path: path.to_owned(), replace }))
+    }
+
+    /// Refuses to write bytes to a terminal.
+    pub(super) fn refuse_terminal(&self, what: &str) -> Result<(), Failure> {
+        match self {
+            Self::Stdout(stdout) if stdout.is_terminal() => {
+                Err(Failure::Error(format!("{what} is no text for a terminal; name a file with --output")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let (written, name) = match self {
+            Self::Stdout(stdout) => (stdout.write_all(bytes), "standard output".to_owned()),
+            Self::File(pending) => (pending.file.write_all(bytes), pending.path.display().to_string()),
+        };
+        written.map_err(|error| Failure::Error(format!("can't write {name}: {error}")))
+    }
+
+    /// Gives the file its name, once all of it is on the disk.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Stdout(_) => Ok(()),
+            Self::File(pending) => pending.finish(),
+        }
+    }
+}
+
+impl Pending {
+    fn finish(mut self) -> Result<(), Failure> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&self.path),
+            _ => Failure::Error(format!("can't write {}: {error}", self.path.display())),
+        };
+        self.file.sync_all().map_err(failed)?;
+        if self.hidden.is_none() {
+            // The name of an open file that has none yet.
+            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            let link = |to: &Path| rustix::fs::linkat(CWD, &*own, CWD, to, AtFlags::SYMLINK_FOLLOW);
+            if !self.replace {
+                return link(&self.path).map_err(|error| failed(error.into()));
+            }
+            let hidden = hidden_beside(&self.path);
+            link(&hidden).map_err(|error| failed(error.into()))?;
+            self.hidden = Some(hidden);
+        }
+        let Some(hidden) = self.hidden.as_deref() else { return Ok(()) };
+        let renamed = match self.replace {
+            true => fs::rename(hidden, &self.path),
+            false => rename_if_free(hidden, &self.path),
+        };
+        renamed.map_err(failed)?;
+        self.hidden = None;
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(hidden) = &self.hidden {
+            let _ = fs::remove_file(hidden);
+        }
+    }
+}
+
+/// Renames a file, unless the name is taken. File systems without such a call are asked first, and then there is a moment in which it may be taken.
+fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if to.symlink_metadata().is_err() => {
+            fs::rename(from, to)
+        }
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        other => Ok(other?),
+    }
+}
+
+fn hidden_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.candor-{}", std::process::id()))
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::Error(format!("{} exists; choose another name, or remove it", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn text(outcome: Result<(), Failure>) -> String {
+        match outcome {
+            Err(Failure::Error(text)) => text,
+            _ => panic!("it is an error"),
+        }
+    }
+
+    /// The same with a name from the start, as where O_TMPFILE is not to be had.
+    fn named(path: &Path, replace: bool) -> Target {
+        let hidden = hidden_beside(path);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&hidden).unwrap();
+        Target::File(Pending { file, hidden: Some(hidden), path: path.to_owned(), replace })
+    }
+
+    #[test]
+    fn a_file_has_its_name_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let create = |replace| Target::create(Some(&path), Readers::Owner, replace).ok().unwrap();
+        for make in [&(|| create(false)) as &dyn Fn() -> Target, &|| named(&path, false)] {
+            let mut target = make();
+            target.write(b"half").ok().unwrap();
+            assert!(!path.exists());
+            drop(target);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+            let mut target = make();
+            target.write(b"whole").ok().unwrap();
+            target.finish().ok().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"whole");
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_that_exists_is_replaced_only_if_that_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for make in [
+            &(|replace| Target::create(Some(&path), Readers::Anybody, replace).ok().unwrap())
+                as &dyn Fn(bool) -> Target,
+            &|replace| named(&path, replace),
+        ] {
+            // One that appears while it is being written.
+            let target = make(false);
+            fs::write(&path, "theirs").unwrap();
+            assert!(text(target.finish()).contains("exists"));
+            assert_eq!(fs::read(&path).unwrap(), b"theirs");
+            assert!(Target::create(Some(&path), Readers::Anybody, false).is_err());
+            let mut target = make(true);
+            target.write(b"ours").ok().unwrap();
+            target.finish().ok().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"ours");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+}

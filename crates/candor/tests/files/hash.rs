@@ -1,0 +1,165 @@
+//! `candor hash` and `candor mac`, beside coreutils and OpenSSL.
+
+use super::folder::Folder;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// Files with names that need care.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (name, bytes) in
+        [("a", &b"abc"[..]), ("empty", b""), ("two words", b"x"), ("a\nline", b"y"), ("back\\slash", b"z")]
+    {
+        folder.write(name, bytes);
+    }
+    folder.write("large", vec![7; 3_000_000]);
+    folder
+}
+
+fn all(folder: &Folder, start: &str) -> Vec<u8> {
+    let names = ["a", "empty", "two words", "a\nline", "back\\slash", "large"];
+    let output = folder.command(start).args(names).output().expect("it starts");
+    assert!(output.status.success(), "{start}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+#[test]
+fn lines_are_those_of_coreutils_and_are_checked_both_ways() {
+    let folder = folder();
+    if !folder.has("sha256sum") {
+        return;
+    }
+    for (program, words) in [
+        ("sha256sum", "-a sha256"),
+        ("sha384sum", "-a sha384"),
+        ("sha512sum", "-a sha512"),
+        ("b2sum", "-a blake2b-512"),
+    ] {
+        let (ours, theirs) = (all(&folder, &format!("candor hash {words}")), all(&folder, program));
+        assert_eq!(ours, theirs, "{program}");
+        folder.write("ours", &ours);
+        let (our_tags, their_tags) =
+            (all(&folder, &format!("candor hash --tag {words}")), all(&folder, &format!("{program} --tag")));
+        assert_eq!(our_tags, their_tags, "{program}");
+        folder.write("tags", &their_tags);
+        folder.write("binary", all(&folder, &format!("{program} -b")));
+        for list in ["ours", "binary"] {
+            let said = folder.out(&format!("candor hash {words} --check {list}"));
+            assert_eq!(said.lines().count(), 6, "{said}");
+            assert!(said.lines().all(|line| line.ends_with(": OK")), "{said}");
+            assert_eq!(said, folder.out(&format!("{program} --check {list}")));
+        }
+        // A tag names the hash.
+        assert_eq!(folder.out("candor hash --check tags").matches(": OK").count(), 6);
+        assert_eq!(folder.out("candor hash --check --quiet tags"), "");
+        folder.out(&format!("{program} --check tags"));
+    }
+}
+
+#[test]
+fn a_mismatch_is_status_1_and_names_the_file() {
+    let folder = folder();
+    folder.write("list", all(&folder, "candor hash"));
+    folder.write("a", "abd");
+    let (status, out, errors) = folder.run("candor hash --check list", b"");
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(out.contains("a: FAILED\n") && out.matches(": OK").count() == 5, "{out}");
+    assert!(errors.contains("1 checksum does not match"), "{errors}");
+    std::fs::remove_file(folder.path("a")).unwrap();
+    let errors = folder.refusal("candor hash --check list", 1);
+    assert!(errors.contains("1 listed file could not be read"), "{errors}");
+}
+
+#[test]
+fn lines_that_are_none_are_counted_and_fail_if_that_is_asked_for() {
+    let folder = folder();
+    let line = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    folder.write("list", format!("# a comment\n\nnonsense\n{line}  a\r\n{}  a\n", &line[2..]));
+    let (status, out, errors) = folder.run("candor hash --check list", b"");
+    assert_eq!((status, &out[..]), (Some(0), &b"a: OK\n"[..]), "{errors}");
+    assert!(errors.contains("2 lines are no checksums"), "{errors}");
+    let errors = folder.refusal("candor hash --check --strict list", 1);
+    assert!(errors.contains("line 3 is no checksum"), "{errors}");
+    folder.write("none", "nonsense\n");
+    assert!(folder.refusal("candor hash --check none", 2).contains("no line is a checksum"));
+    // The tag says one hash, the flag another.
+    folder.write("tag", format!("SHA256 (a) = {line}\n"));
+    folder.refusal("candor hash --check -a sm3 tag", 2);
+    folder.out("candor hash --check -a sha256 tag");
+}
+
+#[test]
+fn standard_input_directories_and_missing_files() {
+    let folder = folder();
+    let (status, out, _) = folder.run("candor hash", b"abc");
+    let line = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  -\n";
+    assert_eq!((status, String::from_utf8(out).unwrap()), (Some(0), line.to_owned()));
+    let (status, out, errors) = folder.run("candor hash missing a .", b"");
+    assert_eq!(status, Some(2));
+    assert!(String::from_utf8(out).unwrap().ends_with("  a\n"), "the others are hashed");
+    assert!(
+        errors.contains("missing: ") && errors.contains("is a directory") && errors.contains("2 files"),
+        "{errors}"
+    );
+    // A name that is no text.
+    let name = OsStr::from_bytes(b"\xff");
+    std::fs::write(folder.path("x").with_file_name(name), "abc").unwrap();
+    let output = folder.command("candor hash").arg(name).output().unwrap();
+    assert!(output.status.success() && output.stdout.ends_with(b"  \xff\n"));
+}
+
+#[test]
+fn every_hash_agrees_with_openssl() {
+    let folder = folder();
+    if !folder.has("openssl") {
+        return;
+    }
+    for (ours, theirs) in [
+        ("sha256", "sha256"),
+        ("sha384", "sha384"),
+        ("sha512", "sha512"),
+        ("sha3-256", "sha3-256"),
+        ("sha3-512", "sha3-512"),
+        ("blake2b-512", "blake2b512"),
+        ("sm3", "sm3"),
+        ("shake128 --length 32", "shake128 -xoflen 32"),
+        ("shake256 --length 77", "shake256 -xoflen 77"),
+    ] {
+        let expected = folder.out(&format!("openssl dgst -{theirs} -r large"));
+        let digest = folder.out(&format!("candor hash -a {ours} large"));
+        assert_eq!(digest.split(' ').next(), expected.split(' ').next(), "{ours}");
+        // Its own lines name the hash.
+        if !ours.starts_with("shake") {
+            folder.write("theirs", folder.out(&format!("openssl dgst -{theirs} large")));
+            assert_eq!(folder.out("candor hash --check theirs"), "large: OK\n", "{ours}");
+        }
+    }
+    folder.refusal("candor hash --length 3 a", 2);
+}
+
+#[test]
+fn codes_agree_with_openssl_and_a_wrong_one_is_status_1() {
+    let folder = folder();
+    folder.write("key", [7; 16]);
+    let code = folder.out("candor mac --key key a");
+    let code = code.split(' ').next().unwrap();
+    folder.out(&format!("candor mac --key key a --verify {code}"));
+    folder.refusal(&format!("candor mac --key key empty --verify {code}"), 1);
+    folder.refusal(&format!("candor mac --key key a --verify {}", &code[2..]), 1);
+    folder.refusal("candor mac --key key a --verify xyz", 2);
+    folder.refusal("candor mac -a cmac-aes-256 --key key a", 2);
+    if !folder.has("openssl") {
+        return;
+    }
+    let hex = "07".repeat(16);
+    for (ours, theirs) in [
+        ("hmac-sha256", format!("mac -digest SHA256 -macopt hexkey:{hex} -in large HMAC")),
+        ("hmac-sm3", format!("mac -digest SM3 -macopt hexkey:{hex} -in large HMAC")),
+        ("cmac-aes-128", format!("mac -cipher AES-128-CBC -macopt hexkey:{hex} -in large CMAC")),
+    ] {
+        let expected = folder.out(&format!("openssl {theirs}")).trim().to_lowercase();
+        let code = folder.out(&format!("candor mac -a {ours} --key key large"));
+        assert_eq!(code.split(' ').next(), Some(&expected[..]), "{ours}");
+    }
+}
