@@ -8,8 +8,8 @@ mod opaque;
 
 pub(crate) use circuit::CircuitArguments;
 pub(crate) use files::{
-    ConvertArguments, DecryptArguments, EncryptArguments, FileKeyCommand, HashArguments, MacArguments, MakeArguments,
-    SignArguments, SignatureChoices,
+    ConvertArguments, DecryptArguments, EncryptArguments, FileKeyCommand, HashArguments, KeyForm, MacArguments,
+    MakeArguments, SignArguments, SignatureChoices,
 };
 pub(crate) use login::{
     AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,

@@ -21,8 +21,7 @@ def output(name, *arguments):
     status = getattr(candor, name)(*arguments, None, Size(0), ctypes.byref(length))
     if status != BUFFER:
         raise RuntimeError(f"{name}: {candor.candor_message(status).decode()}")
-    # A signature in DER may be a little longer the second time.
-    buffer = ctypes.create_string_buffer(length.value + 8)
+    buffer = ctypes.create_string_buffer(length.value)
     call(name, *arguments, buffer, Size(len(buffer)), ctypes.byref(length))
     return buffer.raw[: length.value]
 

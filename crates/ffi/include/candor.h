@@ -5,7 +5,7 @@
  *
  * Outputs. Wherever there are `uint8_t *out, size_t room, size_t *written`, the output is written if there is room, and its length goes to `written`,
  * which may be NULL. If there is none, the answer is CANDOR_BUFFER, the length that is needed goes to `written`, and nothing else has happened; so a
- * call with `room` 0 asks for the length. Outputs may overlap inputs.
+ * call with `room` 0 asks for the length. `out` may overlap inputs; `written` may not.
  *
  * Inputs. NULL is no bytes where the length is 0, and CANDOR_NULL otherwise.
  */
@@ -34,6 +34,7 @@ enum {
     CANDOR_FINISHED = 10, /* the hash or MAC has been finished */
     CANDOR_RANDOMNESS = 11, /* the operating system gave no randomness */
     CANDOR_INTERNAL = 12, /* a mistake in candor */
+    CANDOR_MEMORY = 13, /* not enough memory */
 };
 
 /* Hashes. SHAKE's digests are as long as the room for them; others have their own length. */
@@ -126,7 +127,8 @@ int candor_public_to_bytes(candor_handle public_key, uint8_t *out, size_t room, 
 int candor_public_to_pem(candor_handle public_key, uint8_t *out, size_t room, size_t *written);
 
 /* Signatures: ECDSA (DER), SM2 (DER), Ed25519 (64 bytes). `hash_number` is a hash for ECDSA, or 0 for the curve's own: SHA-256, for P-384 SHA-384. `id` is
- * the identity of SM2's signer, or NULL for the usual one. */
+ * the identity of SM2's signer, or NULL for the usual one. A signature in DER is a few bytes shorter by chance; there must always be room for the
+ * longest: 72 bytes, for P-384 104. */
 int candor_sign(candor_handle secret, uint32_t hash_number, const uint8_t *id, size_t id_length, const uint8_t *message, size_t length,
                 uint8_t *out, size_t room, size_t *written);
 int candor_verify(candor_handle public_key, uint32_t hash_number, const uint8_t *id, size_t id_length, const uint8_t *message, size_t length,
@@ -140,7 +142,8 @@ int candor_kem_encapsulate(candor_handle public_key, uint8_t *ciphertext, size_t
                            size_t *shared_written);
 int candor_kem_decapsulate(candor_handle secret, const uint8_t *ciphertext, size_t length, uint8_t *out, size_t room, size_t *written);
 
-/* SM2 encryption in the form of GM/T 0009, which OpenSSL has as well. A message has at least one byte. */
+/* SM2 encryption in the form of GM/T 0009, which OpenSSL has as well. A message has at least one byte. A ciphertext is at most 116 bytes
+ * longer, and there must always be room for that. */
 int candor_sm2_encrypt(candor_handle public_key, const uint8_t *message, size_t length, uint8_t *out, size_t room, size_t *written);
 int candor_sm2_decrypt(candor_handle secret, const uint8_t *ciphertext, size_t length, uint8_t *out, size_t room, size_t *written);
 

@@ -58,7 +58,7 @@ pub unsafe extern "C" fn candor_aead_seal(
 ) -> c_int {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (nonce, aad) = unsafe { (bytes(nonce, nonce_length)?.to_vec(), bytes(aad, aad_length)?.to_vec()) };
+        let (nonce, aad) = unsafe { (In::new(nonce, nonce_length), In::new(aad, aad_length)) };
         // SAFETY: the caller's promise.
         let (message, out) = unsafe { (In::new(message, message_length), Out::new(out, room, written)) };
         with(aead, |cipher| out.seal(cipher, nonce, aad, message))
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn candor_aead_open(
 ) -> c_int {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (nonce, aad) = unsafe { (bytes(nonce, nonce_length)?.to_vec(), bytes(aad, aad_length)?.to_vec()) };
+        let (nonce, aad) = unsafe { (In::new(nonce, nonce_length), In::new(aad, aad_length)) };
         // SAFETY: the caller's promise.
         let (sealed, out) = unsafe { (In::new(sealed, sealed_length), Out::new(out, room, written)) };
         with(aead, |cipher| out.open(cipher, nonce, aad, sealed))

@@ -1,7 +1,7 @@
 //! Hashes.
 
 use crate::handles::{Handle, Object, get, lock};
-use crate::memory::{Out, OutHandle, bytes};
+use crate::memory::{Out, OutHandle, bytes, zeros};
 use crate::status::{Status, guard};
 use candor_suite::hash::{HashAlgorithm, Hasher};
 use std::ffi::c_int;
@@ -42,15 +42,17 @@ pub unsafe extern "C" fn candor_hash(
 ) -> c_int {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (message, out) = unsafe { (bytes(data, length)?, Out::new(out, room, written)) };
+        let out = unsafe { Out::new(out, room, written) };
         let algorithm = algorithm(algorithm_number)?;
         let size = self::length(algorithm, &out);
         out.check(size)?;
+        // SAFETY: the caller's promise.
+        let message = unsafe { bytes(data, length)? };
         if let Some(digest) = [0; 64].get_mut(..size) {
             algorithm.digest(message, digest)?;
             return out.write(digest);
         }
-        let mut digest = vec![0; size];
+        let mut digest = zeros(size)?;
         algorithm.digest(message, &mut digest)?;
         out.write(&digest)
     })
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn candor_hash_final(hash: Handle, out: *mut u8, room: usi
             let out = unsafe { Out::new(out, room, written) };
             let size = length(algorithm, &out);
             out.check(size)?;
-            let mut digest = vec![0; size];
+            let mut digest = zeros(size)?;
             state.take().ok_or(Status::Finished)?.finish(&mut digest)?;
             out.write(&digest)
         })

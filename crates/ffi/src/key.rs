@@ -117,7 +117,8 @@ pub unsafe extern "C" fn candor_secret_public(secret: Handle, public_key: *mut H
     guard(|| out.write(|| with(secret, |key| Ok(Object::Public(key.public_key()?)))))
 }
 
-/// Signs a message: ECDSA or SM2, in DER, or Ed25519, 64 bytes.
+/// Signs a message: ECDSA or SM2, in DER, or Ed25519, 64 bytes. There must be room for the longest signature of the kind, so that it does not depend
+/// on chance whether there is.
 ///
 /// # Safety
 /// `id` and `message` are as many bytes as the length behind them says, `out` has `room` bytes, `written` a number or is null.
@@ -140,6 +141,7 @@ pub unsafe extern "C" fn candor_sign(
         let out = unsafe { Out::new(out, room, written) };
         let choices = choices(hash_number, (!id.is_null()).then_some(identity))?;
         let signature = with(secret, |key| {
+            out.check(key.kind().longest_signature().ok_or(Status::Unsuitable)?)?;
             let mut signing = Signing::new(key, choices)?;
             signing.update(message)?;
             Ok(signing.finish()?)

@@ -24,6 +24,14 @@ pub(crate) unsafe fn bytes<'a>(at: *const u8, length: usize) -> Result<&'a [u8],
     Ok(unsafe { std::slice::from_raw_parts(at, length) })
 }
 
+/// So many zeros, of which there may be more than there is memory: that of an output of any length is the caller's to choose.
+pub(crate) fn zeros(length: usize) -> Result<Vec<u8>, Status> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(length).map_err(|_| Status::Memory)?;
+    zeros.resize(length, 0);
+    Ok(zeros)
+}
+
 /// An input that may share memory with the output, and so is no slice while that is written.
 #[derive(Clone, Copy)]
 pub(crate) struct In {
@@ -89,9 +97,10 @@ impl Out {
     }
 
     /// Encrypts a message, wherever it lies, into the output, with its tag behind it.
-    pub(crate) fn seal(&self, cipher: &Cipher, nonce: Vec<u8>, aad: Vec<u8>, message: In) -> Result<(), Status> {
-        self.check(message.length.checked_add(TAG).ok_or(Status::Length)?)?;
-        check_nonce(cipher, &nonce)?;
+    pub(crate) fn seal(&self, cipher: &Cipher, nonce: In, aad: In, message: In) -> Result<(), Status> {
+        let length = message.length.checked_add(TAG).filter(|length| *length <= isize::MAX as usize);
+        let (nonce, aad) = (nonce_for(cipher, nonce)?, aad.bytes()?.to_vec());
+        self.check(length.ok_or(Status::Length)?)?;
         let tag = self.on_moved(message, |data| {
             let tag = cipher.seal(&nonce, &aad, data);
             if tag.is_err() {
@@ -105,11 +114,11 @@ impl Out {
     }
 
     /// Decrypts what was sealed, wherever it lies, into the output. If it is not authentic, the output is zeros.
-    pub(crate) fn open(&self, cipher: &Cipher, nonce: Vec<u8>, aad: Vec<u8>, sealed: In) -> Result<(), Status> {
+    pub(crate) fn open(&self, cipher: &Cipher, nonce: In, aad: In, sealed: In) -> Result<(), Status> {
         let length = sealed.length.checked_sub(TAG).ok_or(Status::Length)?;
-        self.check(length)?;
-        check_nonce(cipher, &nonce)?;
+        let (nonce, aad) = (nonce_for(cipher, nonce)?, aad.bytes()?.to_vec());
         let tag = *sealed.bytes()?.last_chunk::<TAG>().ok_or(Status::Length)?;
+        self.check(length)?;
         let text = In { at: sealed.at, length };
         self.on_moved(text, |data| {
             let opened = cipher.open(&nonce, &aad, data, &tag);
@@ -140,9 +149,10 @@ impl Out {
     }
 }
 
-/// Before anything is moved: a mistake of the caller's must not cost the message.
-fn check_nonce(cipher: &Cipher, nonce: &[u8]) -> Result<(), Status> {
-    if nonce.len() == cipher.algorithm().nonce_size() { Ok(()) } else { Err(Status::Length) }
+/// A copy of the nonce, if it has the right length. Before anything is moved: a mistake of the caller's must not cost the message.
+fn nonce_for(cipher: &Cipher, nonce: In) -> Result<Vec<u8>, Status> {
+    let nonce = nonce.bytes()?;
+    if nonce.len() == cipher.algorithm().nonce_size() { Ok(nonce.to_vec()) } else { Err(Status::Length) }
 }
 
 /// Where the handle of a new object goes.

@@ -4,7 +4,7 @@ use crate::handles::{Handle, Object, get};
 use crate::key::{choices, kind};
 use crate::memory::{Out, OutHandle, bytes};
 use crate::status::{Status, guard};
-use candor_suite::key::PublicKey;
+use candor_suite::key::{KeyKind, PublicKey, SM2_OVERHEAD};
 use candor_suite::key_file::{Encoding, read};
 use candor_suite::signing::Verifying;
 use std::ffi::c_int;
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn candor_kem_encapsulate(
     })
 }
 
-/// Encrypts a message of at least one byte by SM2, in the form of GM/T 0009.
+/// Encrypts a message of at least one byte by SM2, in the form of GM/T 0009. There must be room for the longest ciphertext, 116 bytes more than the message.
 ///
 /// # Safety
 /// `message` is `length` bytes, `out` has `room` bytes, `written` a number or is null.
@@ -162,7 +162,13 @@ pub unsafe extern "C" fn candor_sm2_encrypt(
     guard(|| {
         // SAFETY: the caller's promise.
         let (message, out) = unsafe { (bytes(message, length)?, Out::new(out, room, written)) };
-        let ciphertext = with(public_key, |key| Ok(key.encrypt(message)?))?;
+        let ciphertext = with(public_key, |key| {
+            if key.kind() != KeyKind::Sm2 {
+                return Err(Status::Unsuitable);
+            }
+            out.check(length.checked_add(SM2_OVERHEAD).ok_or(Status::Length)?)?;
+            Ok(key.encrypt(message)?)
+        })?;
         out.write(&ciphertext)
     })
 }

@@ -43,13 +43,14 @@ statuses! {
     Finished = 10, "CANDOR_FINISHED", c"hash or MAC has been finished; make another";
     Randomness = 11, "CANDOR_RANDOMNESS", c"the operating system gave no randomness";
     Internal = 12, "CANDOR_INTERNAL", c"mistake in candor: please report it with what was called";
+    Memory = 13, "CANDOR_MEMORY", c"not enough memory";
 }
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
         use families::*;
         match error {
-            Error::Length { .. } | Error::MessageTooLong { .. } => Self::Length,
+            Error::Length { .. } | Error::KeyLength { .. } | Error::MessageTooLong { .. } => Self::Length,
             Error::Unsuitable { .. } | Error::KindsDiffer { .. } => Self::Unsuitable,
             Error::Signature | Error::Mac => Self::Authentication,
             Error::KeyFile(_) => Self::Key,
@@ -144,10 +145,10 @@ mod tests {
 
     #[test]
     fn every_status_has_its_own_message() {
-        let mut messages: Vec<_> = (0..=12).map(Status::message).collect();
+        let mut messages: Vec<_> = (0..=13).map(Status::message).collect();
         messages.sort();
         messages.dedup();
-        assert_eq!((messages.len(), Status::ALL.len()), (13, 12));
-        assert!(!messages.contains(&Status::message(13)) && Status::message(-1) == Status::message(13));
+        assert_eq!((messages.len(), Status::ALL.len()), (14, 13));
+        assert!(!messages.contains(&Status::message(14)) && Status::message(-1) == Status::message(14));
     }
 }

@@ -80,14 +80,14 @@ pub enum ContainerError {
     /// The key or password is another, or the header was changed.
     #[error("this key or password does not open the container, or its header was changed")]
     WrongKey,
-    /// A chunk is not what was written there.
-    #[error("container was changed: chunk {chunk} is not authentic")]
+    /// A chunk is not what was written there. The last chunk is also this if it ends too early.
+    #[error("container was changed or cut short: chunk {chunk} is not authentic")]
     Changed {
         /// The number of the chunk, from 0.
         chunk: u64,
     },
     /// The container ends before its last chunk.
-    #[error("container was cut short: its last chunk is missing, after {chunks} others")]
+    #[error("container was cut short: it ends before chunk {chunks}")]
     Truncated {
         /// How many chunks are there, of which none is the last.
         chunks: u64,

@@ -21,6 +21,18 @@ pub enum Error {
         /// The length that was given.
         got: usize,
     },
+    /// A key has a length outside the range that the algorithm takes.
+    #[error("key is {got} bytes long; {algorithm} takes {least} to {most}")]
+    KeyLength {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The shortest key.
+        least: usize,
+        /// The longest key.
+        most: usize,
+        /// The length that was given.
+        got: usize,
+    },
     /// The message is longer than this algorithm can take in pieces.
     #[error(
         "message is longer than {most} bytes, the most that {kind} signs here: it needs the whole message in memory"
@@ -103,7 +115,7 @@ impl From<Ed25519Error> for Error {
     }
 }
 
-/// `bytes` if there are as many as expected.
+/// An error unless there are as many bytes as expected.
 pub(crate) fn expect_length(what: &'static str, expected: usize, got: usize) -> Result<(), Error> {
     if got == expected { Ok(()) } else { Err(Error::Length { what, expected, got }) }
 }

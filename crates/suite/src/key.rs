@@ -115,10 +115,24 @@ impl KeyKind {
         }
     }
 
+    /// The most bytes that a signature by such a key has, if it signs. In DER it is a few bytes shorter by chance.
+    #[must_use]
+    pub const fn longest_signature(self) -> Option<usize> {
+        match self {
+            Self::P256 | Self::Secp256k1 | Self::Sm2 => Some(2 * (2 + 33) + 2),
+            Self::P384 => Some(2 * (2 + 49) + 2),
+            Self::Ed25519 => Some(64),
+            _ => None,
+        }
+    }
+
     pub(crate) fn unsuitable(self, what: &'static str) -> Error {
         Error::Unsuitable { kind: self.title(), what }
     }
 }
+
+/// The most bytes that a ciphertext of SM2 in ASN.1 has beside the message: two integers, a string, and the heads of another and of the sequence.
+pub const SM2_OVERHEAD: usize = 2 * (2 + 33) + 34 + 2 * 6;
 
 /// A secret key. Wiped on drop.
 #[non_exhaustive]
@@ -449,7 +463,10 @@ mod tests {
                 Err(error) => assert!(matches!(error, Error::Unsuitable { .. }) && !kind.encapsulates()),
             }
             match our_public.encrypt(b"a message") {
-                Ok(ciphertext) => assert_eq!(&**ours.decrypt(&ciphertext).unwrap(), b"a message"),
+                Ok(ciphertext) => {
+                    assert!(ciphertext.len() <= 9 + SM2_OVERHEAD);
+                    assert_eq!(&**ours.decrypt(&ciphertext).unwrap(), b"a message");
+                }
                 Err(error) => assert!(matches!(error, Error::Unsuitable { .. }) && kind != KeyKind::Sm2),
             }
         }

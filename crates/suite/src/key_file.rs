@@ -146,6 +146,12 @@ fn pem_block(file: &[u8]) -> Result<Option<&str>, Error> {
     let mut other = None;
     while let Some((_, found)) = rest.split_once(BEGIN) {
         let Some((label, _)) = found.split_once("-----") else { break };
+        // What stands there goes into errors, and so onto terminals.
+        let label = if label.len() <= 64 && label.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+            label
+        } else {
+            "another"
+        };
         let start = rest.len() - found.len() - BEGIN.len();
         if [PKCS8, SEC1, SPKI].contains(&label) {
             let end = format!("-----END {label}-----");
@@ -161,7 +167,9 @@ fn pem_block(file: &[u8]) -> Result<Option<&str>, Error> {
         Some("ENCRYPTED PRIVATE KEY") => Err(Error::KeyFile(
             "key is encrypted with a password; `openssl pkey -in FILE -out NEW` writes it without one".to_owned(),
         )),
-        Some(label) => Err(Error::KeyFile(format!("PEM block is `{label}`; expected one of {PKCS8}, {SEC1}, {SPKI}"))),
+        Some(label) => {
+            Err(Error::KeyFile(format!("PEM block is `{label}`; expected `{PKCS8}`, `{SEC1}` or `{SPKI}`")))
+        }
         None => Ok(None),
     }
 }
@@ -387,6 +395,7 @@ mod tests {
         assert!(refusal(&[0x30, 0]).contains("holds no key"));
         assert!(refusal(b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n").contains("openssl pkey"));
         assert!(refusal(b"-----BEGIN CERTIFICATE-----\n").contains("CERTIFICATE"));
+        assert!(refusal(b"-----BEGIN \x1b[2J-----\n").contains("`another`"), "no control character in an error");
         assert!(refusal(b"-----BEGIN PRIVATE KEY-----\nAAAA\n").contains("-----END PRIVATE KEY-----"));
         assert!(SecretKey::generate(KeyKind::Ed25519).unwrap().to_file(SecretForm::Sec1, Encoding::Der).is_err());
         assert!(SecretKey::generate(KeyKind::P256).unwrap().to_file(SecretForm::Both, Encoding::Der).is_err());

@@ -56,10 +56,14 @@ macro_rules! macs {
             /// Before the first byte.
             ///
             /// # Errors
-            /// [`Error::Length`] if the algorithm takes no key of this length. HMAC takes any.
+            /// [`Error::Length`] or [`Error::KeyLength`] if the algorithm takes no key of this length. HMAC takes any.
             pub fn new(algorithm: MacAlgorithm, key: &[u8]) -> Result<Self, Error> {
-                let expected = algorithm.key_size().unwrap_or(64);
-                let refused = |_| Error::Length { what: "key", expected, got: key.len() };
+                let got = key.len();
+                let refused = |_| match algorithm.key_size() {
+                    Some(expected) => Error::Length { what: "key", expected, got },
+                    // Of those that take several lengths, BLAKE2b alone refuses any.
+                    None => Error::KeyLength { algorithm: algorithm.name(), least: 1, most: 64, got },
+                };
                 Ok(Self(match algorithm {
                     $(MacAlgorithm::$variant => State::$variant($Type::$new(key).map_err(refused)?),)*
                 }))
@@ -149,7 +153,11 @@ mod tests {
     fn keys_of_other_lengths_are_refused_where_there_is_one_length() {
         assert!(Authenticator::new(MacAlgorithm::CmacAes128, &[0; 15]).is_err());
         assert!(Authenticator::new(MacAlgorithm::CmacAes128, &[0; 16]).is_ok());
-        assert!(Authenticator::new(MacAlgorithm::Blake2b512, &[0; 65]).is_err());
+        for got in [0, 65] {
+            let refused = Authenticator::new(MacAlgorithm::Blake2b512, &vec![0; got]).map(drop);
+            assert_eq!(refused, Err(Error::KeyLength { algorithm: "blake2b-512", least: 1, most: 64, got }));
+        }
+        assert!(Authenticator::new(MacAlgorithm::Blake2b512, &[0; 64]).is_ok());
         assert!(Authenticator::new(MacAlgorithm::HmacSha256, &[]).is_ok());
     }
 }

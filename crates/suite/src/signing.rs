@@ -230,6 +230,7 @@ mod tests {
             let (key, other) = (SecretKey::generate(kind).unwrap(), SecretKey::generate(kind).unwrap());
             let plain = Choices::default();
             let signature = sign(&key, plain, &[b"a mes", b"", b"sage"]).unwrap();
+            assert!(Some(signature.len()) <= kind.longest_signature(), "{}", kind.name());
             assert_eq!(verify(&key, plain, b"a message", &signature), Ok(()), "{}", kind.name());
             assert_eq!(verify(&key, plain, b"a massage", &signature), Err(Error::Signature));
             assert_eq!(verify(&other, plain, b"a message", &signature), Err(Error::Signature));

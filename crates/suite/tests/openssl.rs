@@ -62,6 +62,10 @@ fn both_ways(kind: KeyKind, openssl: &OpenSsl, make: &str, signing: Option<(&str
         assert!(openssl.run("ec -in theirs.pem -out theirs.sec1"), "{title}");
         assert_eq!(secret(&openssl.read("theirs.sec1")).to_bytes(), theirs.to_bytes());
     }
+    if let Ok(shared) = ours.agree(&public) {
+        assert!(openssl.run("pkeyutl -derive -inkey theirs.pem -peerkey ours.pub -out shared"), "{title}");
+        assert_eq!(openssl.read("shared"), *shared, "{title}");
+    }
     let Some((sign_it, verify)) = signing else { return assert!(!kind.signs()) };
     let with = |line: &str, key: &str, signature: &str| line.replace("KEY", key).replace("SIG", signature);
     assert!(openssl.run(&with(sign_it, "theirs.pem", "theirs.sig")), "{title}");
@@ -123,5 +127,16 @@ fn ml_kem_goes_both_ways() {
         let theirs = secret(&openssl.read("theirs.pem"));
         assert!(openssl.run("pkeyutl -encap -pubin -inkey theirs.pub -out ciphertext -secret shared"));
         assert_eq!(theirs.decapsulate(&openssl.read("ciphertext")).unwrap().as_bytes()[..], openssl.read("shared"));
+        let (ciphertext, shared) = theirs.public_key().unwrap().encapsulate().unwrap();
+        openssl.write("ciphertext", ciphertext);
+        assert!(openssl.run("pkeyutl -decap -inkey theirs.pem -in ciphertext -secret shared"));
+        assert_eq!(shared.as_bytes()[..], openssl.read("shared"));
+        let ours = SecretKey::generate(kind).unwrap();
+        let public = ours.public_key().unwrap().to_file(Encoding::Pem).unwrap();
+        for form in [SecretForm::Expanded, SecretForm::Both] {
+            openssl.write("ours.pem", &*ours.to_file(form, Encoding::Pem).unwrap());
+            assert!(openssl.run("pkey -in ours.pem -pubout -out ours.again"), "{form:?}");
+            assert_eq!(openssl.read("ours.again"), public, "{form:?}");
+        }
     }
 }

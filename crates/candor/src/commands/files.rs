@@ -45,6 +45,15 @@ fn secret_key_in(path: &Path) -> Result<candor_suite::key::SecretKey, Failure> {
     }
 }
 
+/// A path for people. Its control characters are escapes, so that a name from a list that somebody else has written moves no cursor.
+fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for letter in path.to_string_lossy().chars() {
+        if letter.is_control() { text.extend(letter.escape_default()) } else { text.push(letter) }
+    }
+    text
+}
+
 /// Bytes as hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;

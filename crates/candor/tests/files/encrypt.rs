@@ -30,6 +30,7 @@ fn what_is_encrypted_comes_back_by_files_and_by_pipes() {
     assert_eq!(folder.path("back").metadata().unwrap().permissions().mode() & 0o777, 0o600);
     folder.refusal("candor decrypt message.candor --key key.pem -o back", 2);
     folder.out("candor decrypt message.candor --key key.pem -o back --force");
+    assert!(folder.refusal("candor decrypt message.candor --key key.pem -o /dev/null --force", 2).contains("regular"));
     for kind in ["ml-kem-512", "ml-kem-1024"] {
         folder.out(&format!("candor key make {kind} -o {kind}.pem --public {kind}.pub"));
         for cipher in ["aes-256-gcm", "chacha20-poly1305"] {
@@ -74,10 +75,10 @@ fn a_file_that_was_cut_short_or_changed_leaves_no_plaintext_file() {
     };
     refused(b"", "not a file that candor has encrypted");
     refused(&whole[..100], "header");
-    refused(&whole[..HEADER], "cut short");
-    refused(&whole[..HEADER + SEALED], "last chunk is missing, after 1 others");
-    refused(&whole[..HEADER + 2 * SEALED], "last chunk is missing, after 2 others");
-    refused(&whole[..whole.len() - 1], "chunk 2 is not authentic");
+    refused(&whole[..HEADER], "ends before chunk 0");
+    refused(&whole[..HEADER + SEALED], "ends before chunk 1");
+    refused(&whole[..HEADER + 2 * SEALED], "ends before chunk 2");
+    refused(&whole[..whole.len() - 1], "changed or cut short: chunk 2 is not authentic");
     refused(&[&whole[..], b"x"].concat(), "chunk 2 is not authentic");
     let mut changed = whole.clone();
     changed[HEADER + SEALED + 5] ^= 1;

@@ -33,11 +33,7 @@ impl Folder {
 
     pub(crate) fn command(&self, words: &str) -> Command {
         let mut words = words.split(' ');
-        let program = match words.next().expect("a program") {
-            "candor" => env!("CARGO_BIN_EXE_candor"),
-            other => other,
-        };
-        let mut command = Command::new(program);
+        let mut command = program(words.next().expect("a program"));
         command.args(words).current_dir(self.0.path()).stdin(Stdio::null());
         command
     }
@@ -76,11 +72,21 @@ impl Folder {
 
     /// Whether the machine has this program; if not, says that the test is skipped.
     pub(crate) fn has(&self, program: &str) -> bool {
-        let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
-        let found = found || Command::new(program).arg("version").output().is_ok_and(|output| output.status.success());
+        let says =
+            |word| self::program(program).arg(word).output().is_ok_and(|output: Output| output.status.success());
+        let found = says("--version") || says("version");
         if !found {
             let _ = writeln!(std::io::stderr(), "skipped: {program} is missing");
         }
         found
+    }
+}
+
+/// `candor` is this build's; `openssl` the system's, or what `CANDOR_OPENSSL` names.
+fn program(name: &str) -> Command {
+    let other = std::env::var_os("CANDOR_OPENSSL").filter(|_| name == "openssl");
+    match name {
+        "candor" => Command::new(env!("CARGO_BIN_EXE_candor")),
+        name => Command::new(other.unwrap_or_else(|| name.into())),
     }
 }

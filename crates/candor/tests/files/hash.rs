@@ -82,11 +82,35 @@ fn lines_that_are_none_are_counted_and_fail_if_that_is_asked_for() {
     let errors = folder.refusal("candor hash --check --strict list", 1);
     assert!(errors.contains("line 3 is no checksum"), "{errors}");
     folder.write("none", "nonsense\n");
-    assert!(folder.refusal("candor hash --check none", 2).contains("no line is a checksum"));
+    assert!(folder.refusal("candor hash --check none", 2).contains("no line is a checksum of sha256"));
     // The tag says one hash, the flag another.
     folder.write("tag", format!("SHA256 (a) = {line}\n"));
     folder.refusal("candor hash --check -a sm3 tag", 2);
     folder.out("candor hash --check -a sha256 tag");
+}
+
+#[test]
+fn a_list_on_standard_input_can_not_list_standard_input() {
+    let folder = folder();
+    let line = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let (status, out, errors) = folder.run("candor hash --check", format!("{line}  -\n{line}  a\n").as_bytes());
+    assert_eq!((status, &out[..]), (Some(1), &b"a: OK\n"[..]), "{errors}");
+    assert!(errors.contains("standard input is the list itself"), "{errors}");
+    folder.write("list", format!("{line}  -\n"));
+    let (status, out, errors) = folder.run("candor hash --check list", b"abc");
+    assert_eq!((status, &out[..]), (Some(0), &b"-: OK\n"[..]), "{errors}");
+}
+
+/// A list may come from anybody, and what it names goes onto a terminal.
+#[test]
+fn a_name_in_a_list_makes_no_line_of_its_own() {
+    let folder = folder();
+    folder.write("list", format!("\\{}  a\\nfile: OK\n{}  \x1b[2Jb\n", "0".repeat(64), "0".repeat(64)));
+    let (status, out, errors) = folder.run("candor hash --check list", b"");
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(status, Some(1));
+    assert!(out.lines().all(|line| line.ends_with("FAILED open or read")), "{out}");
+    assert!(!errors.contains('\x1b') && !errors.lines().any(|line| line.ends_with(": OK")), "{errors}");
 }
 
 #[test]
@@ -149,17 +173,31 @@ fn codes_agree_with_openssl_and_a_wrong_one_is_status_1() {
     folder.refusal(&format!("candor mac --key key a --verify {}", &code[2..]), 1);
     folder.refusal("candor mac --key key a --verify xyz", 2);
     folder.refusal("candor mac -a cmac-aes-256 --key key a", 2);
+    assert!(folder.refusal("candor mac --key empty a", 2).contains("empty is empty; expected a key"));
+    folder.write("long key", [7; 65]);
+    let refused = folder.command("candor mac -a blake2b-512 a --key").arg("long key").output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("key is 65 bytes long; blake2b-512 takes 1 to 64"));
     if !folder.has("openssl") {
         return;
     }
-    let hex = "07".repeat(16);
+    folder.write("long", [7; 32]);
     for (ours, theirs) in [
-        ("hmac-sha256", format!("mac -digest SHA256 -macopt hexkey:{hex} -in large HMAC")),
-        ("hmac-sm3", format!("mac -digest SM3 -macopt hexkey:{hex} -in large HMAC")),
-        ("cmac-aes-128", format!("mac -cipher AES-128-CBC -macopt hexkey:{hex} -in large CMAC")),
+        ("hmac-sha256", "-digest SHA256 HMAC"),
+        ("hmac-sha384", "-digest SHA384 HMAC"),
+        ("hmac-sha512", "-digest SHA512 HMAC"),
+        ("hmac-sha3-256", "-digest SHA3-256 HMAC"),
+        ("hmac-sha3-512", "-digest SHA3-512 HMAC"),
+        ("hmac-blake2b-512", "-digest BLAKE2b512 HMAC"),
+        ("hmac-sm3", "-digest SM3 HMAC"),
+        ("blake2b-512", "BLAKE2BMAC"),
+        ("cmac-aes-128", "-cipher AES-128-CBC CMAC"),
+        ("cmac-aes-256", "-cipher AES-256-CBC CMAC"),
+        ("cmac-sm4", "-cipher SM4-CBC CMAC"),
     ] {
-        let expected = folder.out(&format!("openssl {theirs}")).trim().to_lowercase();
-        let code = folder.out(&format!("candor mac -a {ours} --key key large"));
-        assert_eq!(code.split(' ').next(), Some(&expected[..]), "{ours}");
+        let (key, bytes) = if ours == "cmac-aes-256" { ("long", 32) } else { ("key", 16) };
+        let hex = "07".repeat(bytes);
+        let expected = folder.out(&format!("openssl mac -macopt hexkey:{hex} -in large {theirs}"));
+        let code = folder.out(&format!("candor mac -a {ours} --key {key} large"));
+        assert_eq!(code.split(' ').next(), Some(&expected.trim().to_lowercase()[..]), "{ours}");
     }
 }

@@ -20,6 +20,8 @@ fn keys_are_their_owners_and_never_replace_a_file() {
     folder.refusal("candor key make ed25519 -o nowhere/key.pem", 2);
     std::os::unix::fs::symlink("dangling", folder.path("link")).unwrap();
     folder.refusal("candor key make ed25519 -o link", 2);
+    assert!(folder.refusal("candor key make ed25519 -o both --public both", 2).contains("name the same file"));
+    folder.refusal("candor key make ed25519 -o /dev/null", 2);
     assert_eq!(folder.read("key.pem"), before);
     assert_eq!(folder.names(), ["key.pem", "key.pub", "link"], "nothing half done is left");
     folder.out("candor key convert key.pem --encoding der -o key.der");
@@ -46,6 +48,7 @@ fn every_kind_is_shown_and_converted() {
     }
     folder.refusal("candor key convert p256.pem", 2);
     folder.refusal("candor key convert ed25519.pem --form sec1 -o x", 2);
+    assert!(folder.refusal("candor key convert p256.pub --form sec1", 2).contains("holds a public key"));
     folder.out("candor key convert p256.pem --form sec1 -o p256.sec1");
     folder.out("candor key convert ml-kem-768.pem --form both -o ml-kem.both");
     folder.out("candor key convert ml-kem-768.pem --form expanded -o ml-kem.expanded");

@@ -36,6 +36,8 @@ static void hashes(void) {
     HOLDS(length == 32);
     OK(candor_hash(CANDOR_HASH_SHAKE128, ABC, 3, long_one, sizeof long_one, &length));
     HOLDS(length == sizeof long_one);
+    /* As long a digest as nobody has memory for. */
+    IS(CANDOR_MEMORY, candor_hash(CANDOR_HASH_SHAKE128, ABC, 3, long_one, SIZE_MAX, &length));
     /* The output over the input. */
     memcpy(digest, "abc", 3);
     OK(candor_hash(CANDOR_HASH_SHA256, digest, 3, digest, 32, NULL));
@@ -78,6 +80,10 @@ static void hashes(void) {
     HOLDS(copy != hash);
     IS(CANDOR_HANDLE, candor_hash_update(hash, ABC, 3));
     OK(candor_free(copy));
+    OK(candor_hash_init(CANDOR_HASH_SHAKE256, &copy));
+    IS(CANDOR_MEMORY, candor_hash_final(copy, long_one, SIZE_MAX, NULL));
+    OK(candor_hash_final(copy, long_one, sizeof long_one, NULL)); /* it was not used up */
+    OK(candor_free(copy));
     IS(CANDOR_NULL, candor_hash_init(CANDOR_HASH_SHA256, NULL));
     IS(CANDOR_ALGORITHM, candor_hash_init(99, &hash));
     HOLDS(hash == 0);
@@ -114,6 +120,8 @@ static void macs(void) {
     }
     candor_handle mac;
     IS(CANDOR_LENGTH, candor_mac_init(CANDOR_MAC_CMAC_AES_128, key, 15, &mac));
+    IS(CANDOR_LENGTH, candor_mac_init(CANDOR_MAC_BLAKE2B_512, key, 0, &mac));
+    HOLDS(mac == 0);
     IS(CANDOR_NULL, candor_mac_init(CANDOR_MAC_HMAC_SHA256, NULL, 15, &mac));
     IS(CANDOR_ALGORITHM, candor_mac_init(99, key, 16, &mac));
     OK(candor_mac_init(CANDOR_MAC_HMAC_SHA256, key, 32, &mac));
@@ -139,6 +147,10 @@ static void aeads(void) {
         IS(CANDOR_LENGTH, candor_aead_seal(aead, nonce, nonce_length - 1, NULL, 0, ABC, 3, sealed, 19, &length));
         IS(CANDOR_NULL, candor_aead_seal(aead, nonce, nonce_length, NULL, 0, NULL, 3, inside, 64, &length));
         IS(CANDOR_NULL, candor_aead_open(aead, nonce, nonce_length, NULL, 0, NULL, 19, inside, 64, &length));
+        IS(CANDOR_LENGTH, candor_aead_seal(aead, nonce, nonce_length, NULL, 0, ABC, SIZE_MAX - 20, inside, 64, &length));
+        IS(CANDOR_LENGTH, candor_aead_seal(aead, nonce, nonce_length, NULL, 0, ABC, SIZE_MAX, inside, 64, &length));
+        IS(CANDOR_LENGTH, candor_aead_open(aead, nonce, nonce_length, NULL, 0, ABC, SIZE_MAX - 20, inside, 64, &length));
+        IS(CANDOR_NULL, candor_aead_seal(aead, nonce, nonce_length, NULL, 1, ABC, 3, inside, 64, &length));
         /* In place, shifted, and with everything in one buffer. */
         memcpy(inside, "abc", 3);
         memcpy(inside + 3, nonce, nonce_length);
@@ -198,7 +210,12 @@ static void keys(void) {
             IS(CANDOR_AUTHENTICATION, candor_verify(public_key, 0, NULL, 0, ABC, 3, bytes, length - 1));
             IS(CANDOR_AUTHENTICATION, candor_verify(public_key, 0, NULL, 0, ABC, 3, NULL, 0));
             IS(CANDOR_NULL, candor_verify(public_key, 0, NULL, 0, ABC, 3, NULL, 64));
-            IS(CANDOR_BUFFER, candor_sign(secret, 0, NULL, 0, ABC, 3, bytes, 8, &length));
+            /* Whether there is room does not depend on chance. */
+            size_t longest = number == CANDOR_KEY_ED25519 ? 64 : number == CANDOR_KEY_P384 ? 104 : 72;
+            IS(CANDOR_BUFFER, candor_sign(secret, 0, NULL, 0, ABC, 3, bytes, longest - 1, &length));
+            HOLDS(length == longest);
+            OK(candor_sign(secret, 0, NULL, 0, ABC, 3, bytes, longest, &length));
+            HOLDS(length <= longest);
         }
         IS(agrees ? CANDOR_OK : CANDOR_UNSUITABLE, candor_agree(secret, public_key, bytes, sizeof bytes, &length));
         IS(CANDOR_KIND, candor_agree(secret, secret, bytes, sizeof bytes, &length));
@@ -224,6 +241,8 @@ static void keys(void) {
             HOLDS(other_length == 3 && memcmp(again, "abc", 3) == 0);
             bytes[length - 1] ^= 1;
             IS(CANDOR_AUTHENTICATION, candor_sm2_decrypt(secret, bytes, length, again, sizeof again, NULL));
+            IS(CANDOR_BUFFER, candor_sm2_encrypt(public_key, ABC, 3, bytes, 118, &length));
+            HOLDS(length == 119);
             IS(CANDOR_LENGTH, candor_sm2_encrypt(public_key, NULL, 0, bytes, sizeof bytes, NULL));
             OK(candor_sign(secret, 0, ABC, 3, ABC, 3, bytes, sizeof bytes, &length));
             OK(candor_verify(public_key, 0, ABC, 3, ABC, 3, bytes, length));
@@ -279,7 +298,7 @@ int main(void) {
     for (int at = 0; at < 4; at++) HOLDS(pthread_join(threads[at], NULL) == 0);
     IS(CANDOR_HANDLE, candor_free(shared));
     HOLDS(strlen(candor_version()) >= 5 && strcmp(candor_message(CANDOR_OK), "success") == 0);
-    HOLDS(strcmp(candor_message(77), candor_message(-1)) == 0);
+    HOLDS(strcmp(candor_message(77), candor_message(-1)) == 0 && strcmp(candor_message(CANDOR_MEMORY), "not enough memory") == 0);
     printf("every function did what it should\n");
     return 0;
 }

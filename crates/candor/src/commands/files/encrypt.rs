@@ -1,12 +1,12 @@
 //! `candor encrypt` and `candor decrypt`.
 
-use super::input::Input;
+use super::input::{Input, PIECE};
 use super::target::{Readers, Target};
 use super::{key_in, secret_file, secret_key_in};
 use crate::Failure;
 use crate::cli::{DecryptArguments, EncryptArguments};
 use crate::output::Talk;
-use candor_suite::container::{ContainerCipher, ContainerError, Cost, Header, Opener, PREFIX, Sealer};
+use candor_suite::container::{CHUNK, ContainerCipher, ContainerError, Cost, Header, Opener, PREFIX, Sealer};
 use candor_suite::key::{KeyKind, PublicKey, SecretKey};
 use std::path::Path;
 use zeroize::Zeroizing;
@@ -74,7 +74,8 @@ pub(crate) fn decrypt(arguments: &DecryptArguments, talk: Talk) -> Result<(), Fa
         Opening::Key(key) => Opener::with_key(&header(&mut input)?, key)?,
         Opening::Password(password) => Opener::with_password(&header(&mut input)?, password)?,
     };
-    let mut out = Zeroizing::new(Vec::new());
+    // With room for all that a piece gives, so that no copy is left where it has grown.
+    let mut out = Zeroizing::new(Vec::with_capacity(PIECE + 2 * CHUNK));
     let unfinished = |error: ContainerError, target: &Target| match target {
         Target::Stdout(_) => Failure::Error(format!("{error}; what has been written to standard output is incomplete")),
         Target::File(_) => Failure::Error(error.to_string()),

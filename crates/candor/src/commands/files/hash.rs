@@ -1,6 +1,7 @@
 //! `candor hash`.
 
 use super::input::Input;
+use super::shown;
 use crate::Failure;
 use crate::cli::HashArguments;
 use crate::output::{Talk, print_bytes, tell};
@@ -77,11 +78,12 @@ fn check(arguments: &HashArguments, lists: &[PathBuf], talk: Talk) -> Result<(),
     let mut tally = Tally::default();
     for list in lists {
         let before = tally.checked;
-        let shown = list.display();
+        let shown = shown(list);
         let failed = |error| Failure::Error(format!("{shown}: {error}"));
-        let mut reader: Box<dyn BufRead> = match list.as_os_str().as_bytes() {
-            b"-" => Box::new(std::io::stdin().lock()),
-            _ => Box::new(BufReader::new(std::fs::File::open(list).map_err(failed)?)),
+        let from_stdin = list == Path::new("-");
+        let mut reader: Box<dyn BufRead> = match from_stdin {
+            true => Box::new(std::io::stdin().lock()),
+            false => Box::new(BufReader::new(std::fs::File::open(list).map_err(failed)?)),
         };
         for number in 1.. {
             let mut line = Vec::new();
@@ -98,6 +100,12 @@ fn check(arguments: &HashArguments, lists: &[PathBuf], talk: Talk) -> Result<(),
                 continue;
             }
             match checksum::parse(line).ok().and_then(|line| Some((algorithm_of(&line, arguments)?, line))) {
+                Some((_, line)) if from_stdin && line.name == b"-" => {
+                    // Reading it would wait for the lock that this loop has.
+                    tell("error: -: standard input is the list itself");
+                    tally.checked += 1;
+                    tally.unread += 1;
+                }
                 Some((algorithm, line)) => check_line(&line, algorithm, &mut tally, talk)?,
                 None => {
                     tally.malformed += 1;
@@ -108,7 +116,10 @@ fn check(arguments: &HashArguments, lists: &[PathBuf], talk: Talk) -> Result<(),
             }
         }
         if tally.checked == before {
-            return Err(Failure::Error(format!("{shown}: no line is a checksum")));
+            let name = arguments.algorithm.unwrap_or(HashAlgorithm::Sha256).name();
+            return Err(Failure::Error(format!(
+                "{shown}: no line is a checksum of {name}; --algorithm names another hash for lines without a tag"
+            )));
         }
     }
     let mut said = Vec::new();

@@ -1,5 +1,6 @@
 //! A file or standard input, read in pieces, with progress on a terminal.
 
+use super::shown;
 use crate::Failure;
 use crate::output::Talk;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 /// Bytes that are read at once.
-const PIECE: usize = 256 << 10;
+pub(super) const PIECE: usize = 256 << 10;
 
 /// How long reading takes before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -29,7 +30,7 @@ pub(super) struct Input {
 impl Input {
     /// Opens a file; `-` is standard input.
     pub(super) fn open(path: &Path, talk: Talk) -> Result<Self, Failure> {
-        let name = path.display().to_string();
+        let name = shown(path);
         let (file, size): (Box<dyn Read>, _) = if path == Path::new("-") {
             (Box::new(io::stdin().lock()), None)
         } else {

@@ -3,7 +3,7 @@
 use super::target::{Readers, Target};
 use super::{hex, key_in};
 use crate::Failure;
-use crate::cli::{ConvertArguments, FileKeyCommand, ListFormat, MakeArguments};
+use crate::cli::{ConvertArguments, FileKeyCommand, KeyForm, ListFormat, MakeArguments};
 use crate::output::{Talk, print};
 use candor_suite::hash::HashAlgorithm;
 use candor_suite::key::SecretKey;
@@ -21,6 +21,9 @@ pub(crate) fn execute(command: &FileKeyCommand, talk: Talk) -> Result<(), Failur
 
 fn make(arguments: &MakeArguments, talk: Talk) -> Result<(), Failure> {
     let encoding = Encoding::from(arguments.shape.encoding);
+    if arguments.public.as_ref() == Some(&arguments.output) {
+        return Err(Failure::Error("--output and --public name the same file; expected two".into()));
+    }
     // Both files are opened before the key is made: if one can't be, there is no half of a pair.
     let mut secret_target = Target::create(Some(&arguments.output), Readers::Owner, false)?;
     let public = arguments.public.as_deref();
@@ -65,6 +68,10 @@ fn convert(arguments: &ConvertArguments) -> Result<(), Failure> {
     };
     let output = arguments.output.as_deref();
     match key {
+        Key::Public(_) if !matches!(arguments.shape.form, KeyForm::Pkcs8) => Err(Failure::Error(format!(
+            "--form: {} holds a public key; only secret keys have several forms",
+            arguments.key.display()
+        ))),
         Key::Public(key) => {
             let mut target = Target::create(output, Readers::Anybody, false)?;
             if matches!(encoding, Encoding::Der) {

@@ -13,6 +13,10 @@ pub(crate) fn execute(arguments: &MacArguments, talk: Talk) -> Result<(), Failur
     let stdin = [PathBuf::from("-")];
     let files = if arguments.files.is_empty() { &stdin[..] } else { &arguments.files };
     let key = secret_file(&arguments.key)?;
+    // HMAC would take it, and anybody could make its codes.
+    if key.is_empty() {
+        return Err(Failure::Error(format!("{} is empty; expected a key", arguments.key.display())));
+    }
     let start = Authenticator::new(arguments.algorithm, &key)
         .map_err(|error| Failure::Error(format!("{}: {error}", arguments.key.display())))?;
     let of = |path: &Path| {

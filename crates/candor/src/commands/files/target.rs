@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Who may read a new file.
 #[derive(Clone, Copy)]
@@ -44,8 +45,14 @@ impl Target {
             let stdout = stdout.map_err(|error| Failure::Error(format!("no standard output: {error}")))?;
             return Ok(Self::Stdout(File::from(stdout)));
         };
-        if !replace && path.symlink_metadata().is_ok() {
-            return Err(exists(path));
+        match path.symlink_metadata() {
+            // A device or a link would be replaced by a file, and not written to.
+            Ok(about) if !about.is_file() => {
+                let expected = "expected a regular file, or a name that is free";
+                return Err(Failure::Error(format!("{} is not a regular file; {expected}", path.display())));
+            }
+            Ok(_) if !replace => return Err(exists(path)),
+            _ => {}
         }
         let mode = match readers {
             Readers::Owner => 0o600,
@@ -57,9 +64,12 @@ impl Target {
             _ => Path::new("."),
         };
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let (file, hidden) = match rustix::fs::openat(CWD, folder, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => (File::from(file), None),
-            Err(_) => {
+        // Without /proc a file could not be given its name later.
+        let can_be_named = Path::new("/proc/self/fd").is_dir();
+        let nameless = can_be_named.then(|| rustix::fs::openat(CWD, folder, flags, Mode::from_raw_mode(mode)));
+        let (file, hidden) = match nameless {
+            Some(Ok(file)) => (File::from(file), None),
+            _ => {
                 let hidden = hidden_beside(path);
                 let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(&hidden);
                 (opened.map_err(failed)?, Some(hidden))
@@ -143,9 +153,10 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// A name that nothing has: what a killed process with this number has left is in nobody's way.
 fn hidden_beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.candor-{}", std::process::id()))
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    path.with_file_name(format!(".candor-{}-{:x}", std::process::id(), now.as_nanos()))
 }
 
 fn exists(path: &Path) -> Failure {
@@ -190,6 +201,22 @@ mod tests {
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
             fs::remove_file(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, linked) = (folder.path().join("link"), folder.path().join("linked"));
+        fs::write(&linked, "theirs").unwrap();
+        std::os::unix::fs::symlink(&linked, &link).unwrap();
+        for path in [Path::new("/dev/null"), folder.path(), link.as_path()] {
+            for replace in [false, true] {
+                let refused = Target::create(Some(path), Readers::Anybody, replace).map(drop);
+                assert!(text(refused).contains("is not a regular file"), "{}", path.display());
+            }
+        }
+        assert!(Target::create(Some(&linked), Readers::Anybody, true).is_ok());
+        assert_eq!(fs::read(&linked).unwrap(), b"theirs");
     }
 
     #[test]
