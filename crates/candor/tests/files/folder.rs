@@ -72,8 +72,7 @@ impl Folder {
 
     /// Whether the machine has this program; if not, says that the test is skipped.
     pub(crate) fn has(&self, program: &str) -> bool {
-        let says =
-            |word| self::program(program).arg(word).output().is_ok_and(|output: Output| output.status.success());
+        let says = |word: &str| self::program(program).arg(word).output().is_ok_and(|said| said.status.success());
         let found = says("--version") || says("version");
         if !found {
             let _ = writeln!(std::io::stderr(), "skipped: {program} is missing");
