@@ -167,9 +167,7 @@ fn pem_block(file: &[u8]) -> Result<Option<&str>, Error> {
         Some("ENCRYPTED PRIVATE KEY") => Err(Error::KeyFile(
             "key is encrypted with a password; `openssl pkey -in FILE -out NEW` writes it without one".to_owned(),
         )),
-        Some(label) => {
-            Err(Error::KeyFile(format!("PEM block is `{label}`; expected `{PKCS8}`, `{SEC1}` or `{SPKI}`")))
-        }
+        Some(label) => Err(Error::KeyFile(format!("PEM block is `{label}`; expected `{PKCS8}`, `{SEC1}` or `{SPKI}`"))),
         None => Ok(None),
     }
 }
