@@ -31,7 +31,7 @@ pub struct Choices<'a> {
 /// The message so far.
 enum Message {
     /// ECDSA: a digest of the message. SM2: of the identity, the key and the message.
-    Digest(Hasher),
+    Digest(Box<Hasher>),
     /// Ed25519.
     Whole(Zeroizing<Vec<u8>>),
 }
@@ -42,9 +42,9 @@ impl Message {
         choices: Choices<'_>,
         identity: impl FnOnce(&[u8]) -> Result<[u8; 32], Error>,
     ) -> Result<Self, Error> {
-        let digest = |algorithm| Ok(Self::Digest(Hasher::new(algorithm)));
+        let digest = |algorithm| Ok(Self::Digest(Box::new(Hasher::new(algorithm))));
         let with_id = |id: &[u8]| {
-            let mut hasher = Hasher::new(HashAlgorithm::Sm3);
+            let mut hasher = Box::new(Hasher::new(HashAlgorithm::Sm3));
             hasher.update(&identity(id)?);
             Ok(Self::Digest(hasher))
         };
