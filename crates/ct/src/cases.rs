@@ -17,6 +17,7 @@ mod mceliece;
 mod ml_kem;
 mod onion;
 mod opaque;
+mod rsa;
 mod shared_secret;
 mod sm2;
 mod sm4;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         .chain(dh::CASES)
         .chain(ec::CASES.as_flattened())
         .chain(ed25519::CASES)
+        .chain(rsa::CASES.as_flattened())
         .chain(sm2::CASES)
         .chain(ml_kem::CASES)
         .chain(hqc::CASES)

@@ -29,7 +29,7 @@ mod lattice;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;
-#[cfg(any(feature = "aead", feature = "ec", feature = "ed25519", feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "ec", feature = "ed25519", feature = "kem", feature = "dh", feature = "rsa"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
@@ -64,6 +64,8 @@ pub mod ksf;
 pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
+#[cfg(feature = "rsa")]
+pub mod rsa;
 #[cfg(feature = "sm2")]
 pub mod sm2;
 #[cfg(feature = "sm4")]

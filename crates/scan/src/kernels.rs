@@ -65,6 +65,10 @@ const INTERFACES: [(&str, Interface); 26] = [
     // The number of the entry, behind the place of the result and the entries.
     ("montgomery::selected", words(&[3])),
     ("montgomery::search", words(&[3])),
+    // The same behind the table; and the factors and the place of the result of one or two products, which refer to them.
+    ("rsa::adx::select::with_features", words(&[2])),
+    ("rsa::ifma::select::with_features", words(&[2])),
+    ("rsa::ifma::of_length", slices(&[(0, 1)])),
     // Masks that say which rows or elements are meant, and an element; a result in memory has an argument before all others.
     ("mceliece_avx512::pivots::eliminate", words(&[1, 2, 3, 4, 5])),
     ("mceliece_avx512::polynomials::factor", words(&[1])),

@@ -18,6 +18,7 @@ use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
 use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
+use candor_primitives::rsa::{Rsa, Size};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
 use rand_core::{TryCryptoRng, TryRng};
@@ -131,6 +132,8 @@ pub(crate) const ALL: &[Case] = &[
     arm("ml-kem-512/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem512::with_cpu(cpu), 8)),
     arm("ml-kem-768/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem768::with_cpu(cpu), 8)),
     arm("ml-kem-1024/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem1024::with_cpu(cpu), 8)),
+    arm("rsa/encrypt@avx512", "avx512", 64, rsa_encrypt),
+    arm("rsa/decrypt@avx512", "avx512", 255, rsa_decrypt),
     // Good ciphertexts, which are the class of zeros, and bad ones. Memcheck has passed these.
     arm("hqc-1/decapsulate@avx2", "avx2", Hqc1::CIPHERTEXT, |cpu| decapsulate(Hqc1::with_cpu(cpu))),
     arm("mceliece348864f/decapsulate@avx2", "avx2", Mceliece348864f::CIPHERTEXT, |cpu| {
@@ -220,6 +223,21 @@ fn x25519_many<D: DiffieHellman + 'static>(dh: D) -> Work {
         _ = black_box(dh.public_many(&secrets).expect("public keys"));
         _ = black_box(dh.agree_pair([pairs[0], pairs[1]]));
         _ = black_box(dh.agree_many(&pairs));
+    })
+}
+
+/// A message to a key of 2,048 bits.
+fn rsa_encrypt(cpu: Cpu) -> Work {
+    let key = Rsa::with_cpu(cpu).generate(Size::Bits2048).expect("a key");
+    Box::new(move |message| _ = black_box(key.public_key().encrypt_oaep::<Sha256>(message, b"")).expect("a message"))
+}
+
+/// A ciphertext that is none, whose power is the secret.
+fn rsa_decrypt(cpu: Cpu) -> Work {
+    let key = Rsa::with_cpu(cpu).generate(Size::Bits2048).expect("a key");
+    Box::new(move |sealed| {
+        let sealed = [&[0], sealed].concat();
+        assert!(black_box(key.decrypt_oaep::<Sha256>(&sealed, b"")).is_err(), "a random number decrypts to nothing");
     })
 }
 

@@ -38,6 +38,8 @@ pub(crate) mod montgomery;
 mod poly1305;
 #[cfg(feature = "aes")]
 pub(crate) mod polyval;
+#[cfg(feature = "rsa")]
+pub(crate) mod rsa;
 #[cfg(feature = "hash")]
 pub(crate) mod sha256;
 #[cfg(feature = "hash")]
