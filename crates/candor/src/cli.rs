@@ -139,9 +139,9 @@ pub(crate) enum Command {
     /// Make, show and convert keys, in the formats of OpenSSL
     #[command(subcommand)]
     Key(FileKeyCommand),
-    /// Sign a file: ECDSA and SM2 in DER, or Ed25519
+    /// Sign a file: ECDSA and SM2 in DER, Ed25519, or RSA
     ///
-    /// ECDSA and SM2 read files of any length; Ed25519 needs the file in memory, at most 1 GiB. `candor verify --signature` checks signatures, and so does OpenSSL.
+    /// ECDSA, SM2 and RSA read files of any length; Ed25519 needs the file in memory, at most 1 GiB. `candor verify --signature` checks signatures, and so does OpenSSL.
     #[command(
         after_help = "Example:\n  candor sign letter.txt --key key.pem -o letter.sig\n  candor verify letter.txt --signature letter.sig --key key.pub"
     )]
@@ -149,7 +149,7 @@ pub(crate) enum Command {
     /// Encrypt a file to a public key or with a password
     ///
     /// ML-KEM and passwords (Argon2id) make a container of authenticated chunks, crates/suite/docs/container.md, in constant memory. SM2 makes one ciphertext of
-    /// GM/T 0009, which OpenSSL reads.
+    /// GM/T 0009, which OpenSSL reads, and RSA one of OAEP with SHA-256.
     #[command(
         after_help = "Examples:\n  candor encrypt letter.txt --to their.pub -o letter.candor\n  tar c folder | candor encrypt --password-file password -o folder.candor"
     )]

@@ -77,7 +77,7 @@ enum {
 };
 
 /* Kinds of keys. The bytes of a secret key: its number, the highest byte first; 32 bytes of Ed25519 and X25519; the seed of ML-KEM, 64 bytes, or its
- * expanded key. Those of a public key: a point in SEC1's form, 32 bytes, or ML-KEM's encapsulation key. */
+ * expanded key. Those of a public key: a point in SEC1's form, 32 bytes, or ML-KEM's encapsulation key. RSA's are the DER of PKCS #1. */
 enum {
     CANDOR_KEY_P256 = 1,
     CANDOR_KEY_P384 = 2,
@@ -88,6 +88,15 @@ enum {
     CANDOR_KEY_ML_KEM_512 = 7,
     CANDOR_KEY_ML_KEM_768 = 8,
     CANDOR_KEY_ML_KEM_1024 = 9,
+    CANDOR_KEY_RSA_2048 = 10,
+    CANDOR_KEY_RSA_3072 = 11,
+    CANDOR_KEY_RSA_4096 = 12,
+};
+
+/* Paddings of RSA's signatures: PSS with a salt as long as the digest, and PKCS #1 v1.5. */
+enum {
+    CANDOR_PADDING_PSS = 1,
+    CANDOR_PADDING_PKCS1V15 = 2,
 };
 
 typedef uint64_t candor_handle;
@@ -126,13 +135,22 @@ int candor_public_from_file(const uint8_t *data, size_t length, candor_handle *p
 int candor_public_to_bytes(candor_handle public_key, uint8_t *out, size_t room, size_t *written);
 int candor_public_to_pem(candor_handle public_key, uint8_t *out, size_t room, size_t *written);
 
-/* Signatures: ECDSA (DER), SM2 (DER), Ed25519 (64 bytes). `hash_number` is a hash for ECDSA, or 0 for the curve's own: SHA-256, for P-384 SHA-384. `id` is
+/* Signatures: ECDSA (DER), SM2 (DER), Ed25519 (64 bytes), RSA (PSS). `hash_number` is a hash for ECDSA, or 0 for the curve's own: SHA-256, for P-384 SHA-384. `id` is
  * the identity of SM2's signer, or NULL for the usual one. A signature in DER is a few bytes shorter by chance; there must always be room for the
  * longest: 72 bytes, for P-384 104. */
 int candor_sign(candor_handle secret, uint32_t hash_number, const uint8_t *id, size_t id_length, const uint8_t *message, size_t length,
                 uint8_t *out, size_t room, size_t *written);
 int candor_verify(candor_handle public_key, uint32_t hash_number, const uint8_t *id, size_t id_length, const uint8_t *message, size_t length,
                   const uint8_t *signature, size_t signature_length);
+
+/* RSA: signatures with a padding of choice, as long as the modulus; hash 0 is SHA-256, and SHA-384 and SHA-512 are there as well. Encryption is OAEP
+ * with SHA-256 and no label. */
+int candor_rsa_sign(candor_handle secret, uint32_t padding_number, uint32_t hash_number, const uint8_t *message, size_t length, uint8_t *out,
+                    size_t room, size_t *written);
+int candor_rsa_verify(candor_handle public_key, uint32_t padding_number, uint32_t hash_number, const uint8_t *message, size_t length,
+                      const uint8_t *signature, size_t signature_length);
+int candor_rsa_encrypt(candor_handle public_key, const uint8_t *message, size_t length, uint8_t *out, size_t room, size_t *written);
+int candor_rsa_decrypt(candor_handle secret, const uint8_t *ciphertext, size_t length, uint8_t *out, size_t room, size_t *written);
 
 /* ECDH and X25519: both sides get the same bytes, which are not uniform: derive keys from them. */
 int candor_agree(candor_handle secret, candor_handle public_key, uint8_t *out, size_t room, size_t *written);

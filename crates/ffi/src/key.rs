@@ -24,7 +24,7 @@ fn with<T>(handle: Handle, then: impl FnOnce(&SecretKey) -> Result<T, Status>) -
 pub(crate) fn choices(hash: u32, id: Option<&[u8]>) -> Result<Choices<'_>, Status> {
     let named = |number| HashAlgorithm::ALL.iter().copied().find(|algorithm| *algorithm as u32 == number);
     let hash = if hash == 0 { None } else { Some(named(hash).ok_or(Status::Algorithm)?) };
-    Ok(Choices { hash, id })
+    Ok(Choices { hash, id, padding: None })
 }
 
 /// A fresh secret key.
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn candor_secret_public(secret: Handle, public_key: *mut H
     guard(|| out.write(|| with(secret, |key| Ok(Object::Public(key.public_key()?)))))
 }
 
-/// Signs a message: ECDSA or SM2, in DER, or Ed25519, 64 bytes. There must be room for the longest signature of the kind, so that it does not depend
+/// Signs a message: ECDSA or SM2, in DER, Ed25519, 64 bytes, or RSA by PSS, as long as the modulus. There must be room for the longest signature of the kind, so that it does not depend
 /// on chance whether there is.
 ///
 /// # Safety
@@ -208,7 +208,12 @@ pub unsafe extern "C" fn candor_sm2_decrypt(
     guard(|| {
         // SAFETY: the caller's promise.
         let (ciphertext, out) = unsafe { (bytes(ciphertext, length)?, Out::new(out, room, written)) };
-        let message = with(secret, |key| Ok(key.decrypt(ciphertext)?))?;
+        let message = with(secret, |key| {
+            if key.kind() != KeyKind::Sm2 {
+                return Err(Status::Unsuitable);
+            }
+            Ok(key.decrypt(ciphertext)?)
+        })?;
         out.write(&message)
     })
 }

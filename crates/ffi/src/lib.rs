@@ -27,6 +27,7 @@ mod key;
 mod mac;
 mod memory;
 mod public_key;
+mod rsa;
 pub mod status;
 
 pub use aead::*;
@@ -34,6 +35,7 @@ pub use hash::*;
 pub use key::*;
 pub use mac::*;
 pub use public_key::*;
+pub use rsa::*;
 
 use handles::Handle;
 use std::ffi::{c_char, c_int};

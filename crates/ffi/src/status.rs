@@ -60,6 +60,7 @@ impl From<Error> for Status {
             Error::Ed25519(error) => of_ed25519(error),
             Error::Dh(error) => of_dh(error),
             Error::Kem(error) => of_kem(error),
+            Error::Rsa(error) => of_rsa(error),
             _ => Self::Internal,
         }
     }
@@ -68,7 +69,7 @@ impl From<Error> for Status {
 /// The errors of each family.
 mod families {
     use super::Status;
-    use candor_suite::causes::{AeadError, DhError, EcError, Ed25519Error, KemError, Sm2Error};
+    use candor_suite::causes::{AeadError, DhError, EcError, Ed25519Error, KemError, RsaError, Sm2Error};
 
     pub(super) fn of_aead(error: AeadError) -> Status {
         match error {
@@ -110,6 +111,16 @@ mod families {
             // The peer's key is a point of small order.
             DhError::NonContributory => Status::Key,
             DhError::Randomness => Status::Randomness,
+            _ => Status::Internal,
+        }
+    }
+
+    pub(super) fn of_rsa(error: RsaError) -> Status {
+        match error {
+            RsaError::Modulus | RsaError::Exponent | RsaError::SecretKey => Status::Key,
+            RsaError::Signature | RsaError::Decryption => Status::Authentication,
+            RsaError::MessageLength | RsaError::Digest => Status::Length,
+            RsaError::Generator | RsaError::Randomness => Status::Randomness,
             _ => Status::Internal,
         }
     }

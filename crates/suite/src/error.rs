@@ -5,6 +5,7 @@ use candor_primitives::dh::DhError;
 use candor_primitives::ec::EcError;
 use candor_primitives::ed25519::Ed25519Error;
 use candor_primitives::kem::KemError;
+use candor_primitives::rsa::RsaError;
 use candor_primitives::sm2::Sm2Error;
 
 /// Why an operation failed. No message holds anything secret.
@@ -83,6 +84,9 @@ pub enum Error {
     /// An error of X25519.
     #[error(transparent)]
     Dh(#[from] DhError),
+    /// An error of RSA.
+    #[error("{0}")]
+    Rsa(RsaError),
     /// An error of ML-KEM.
     #[error(transparent)]
     Kem(#[from] KemError),
@@ -93,6 +97,15 @@ impl From<EcError> for Error {
         match error {
             EcError::Signature | EcError::SignatureForm => Self::Signature,
             other => Self::Ec(other),
+        }
+    }
+}
+
+impl From<RsaError> for Error {
+    fn from(error: RsaError) -> Self {
+        match error {
+            RsaError::Signature => Self::Signature,
+            other => Self::Rsa(other),
         }
     }
 }

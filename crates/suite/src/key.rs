@@ -1,10 +1,12 @@
 //! Keys of every kind: made, read and written as bytes, and what each can do.
 //!
 //! As bytes, a secret key is its number (the highest byte first), for Ed25519 and X25519 its 32 bytes, and for ML-KEM its seed d ‖ z, or the expanded
-//! key of FIPS 203 if it was read in that form. A public key is SEC1's point, 32 bytes, or the encapsulation key of FIPS 203.
+//! key of FIPS 203 if it was read in that form. A public key is SEC1's point, 32 bytes, or the encapsulation key of FIPS 203. RSA's keys are the DER of
+//! `RSAPrivateKey` and `RSAPublicKey` (RFC 8017 §A.1).
 
 use crate::Error;
 use crate::error::{exactly, expect_length};
+use crate::rsa;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::dh::x25519::{self, X25519};
@@ -12,11 +14,12 @@ use candor_primitives::ec::{self, Ec, NamedCurve, P256, P384, Secp256k1};
 use candor_primitives::ed25519;
 use candor_primitives::kem::Kem;
 use candor_primitives::kem::ml_kem::{self, MlKem512, MlKem768, MlKem1024};
+use candor_primitives::rsa::{self as primitives_rsa, Size};
 use candor_primitives::sm2::{self, Format, Sm2, Sm2Curve};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A kind of key. (RSA's will be another.)
+/// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum KeyKind {
@@ -38,6 +41,12 @@ pub enum KeyKind {
     MlKem768 = 8,
     /// ML-KEM-1024.
     MlKem1024 = 9,
+    /// RSA with 2,048 bits, for signatures and encryption.
+    Rsa2048 = 10,
+    /// RSA with 3,072 bits.
+    Rsa3072 = 11,
+    /// RSA with 4,096 bits.
+    Rsa4096 = 12,
 }
 
 impl KeyKind {
@@ -52,6 +61,9 @@ impl KeyKind {
         Self::MlKem512,
         Self::MlKem768,
         Self::MlKem1024,
+        Self::Rsa2048,
+        Self::Rsa3072,
+        Self::Rsa4096,
     ];
 
     /// The name on the command line, as in `p256`.
@@ -67,6 +79,9 @@ impl KeyKind {
             Self::MlKem512 => "ml-kem-512",
             Self::MlKem768 => "ml-kem-768",
             Self::MlKem1024 => "ml-kem-1024",
+            Self::Rsa2048 => "rsa-2048",
+            Self::Rsa3072 => "rsa-3072",
+            Self::Rsa4096 => "rsa-4096",
         }
     }
 
@@ -83,6 +98,9 @@ impl KeyKind {
             Self::MlKem512 => MlKem512::NAME,
             Self::MlKem768 => MlKem768::NAME,
             Self::MlKem1024 => MlKem1024::NAME,
+            Self::Rsa2048 => "RSA-2048",
+            Self::Rsa3072 => "RSA-3072",
+            Self::Rsa4096 => "RSA-4096",
         }
     }
 
@@ -96,6 +114,7 @@ impl KeyKind {
     #[must_use]
     pub const fn signs(self) -> bool {
         matches!(self, Self::P256 | Self::P384 | Self::Secp256k1 | Self::Sm2 | Self::Ed25519)
+            || self.rsa_size().is_some()
     }
 
     /// Whether such keys encapsulate.
@@ -122,7 +141,28 @@ impl KeyKind {
             Self::P256 | Self::Secp256k1 | Self::Sm2 => Some(2 * (2 + 33) + 2),
             Self::P384 => Some(2 * (2 + 49) + 2),
             Self::Ed25519 => Some(64),
+            _ => match self.rsa_size() {
+                Some(size) => Some(size.bytes()),
+                None => None,
+            },
+        }
+    }
+
+    /// How long the modulus is, of RSA.
+    pub(crate) const fn rsa_size(self) -> Option<Size> {
+        match self {
+            Self::Rsa2048 => Some(Size::Bits2048),
+            Self::Rsa3072 => Some(Size::Bits3072),
+            Self::Rsa4096 => Some(Size::Bits4096),
             _ => None,
+        }
+    }
+
+    const fn of_rsa(size: Size) -> Self {
+        match size {
+            Size::Bits2048 => Self::Rsa2048,
+            Size::Bits3072 => Self::Rsa3072,
+            Size::Bits4096 => Self::Rsa4096,
         }
     }
 
@@ -155,6 +195,8 @@ pub enum SecretKey {
     MlKem768(ml_kem::Secret<3>),
     /// See [`KeyKind::MlKem1024`].
     MlKem1024(ml_kem::Secret<4>),
+    /// See [`KeyKind::Rsa2048`]. Of any size.
+    Rsa(Box<primitives_rsa::SecretKey>),
 }
 
 /// A public key.
@@ -178,6 +220,8 @@ pub enum PublicKey {
     MlKem768(Box<ml_kem::Public<3>>),
     /// See [`KeyKind::MlKem1024`].
     MlKem1024(Box<ml_kem::Public<4>>),
+    /// See [`KeyKind::Rsa2048`]. Of any size.
+    Rsa(Box<primitives_rsa::PublicKey>),
 }
 
 impl SecretKey {
@@ -196,6 +240,9 @@ impl SecretKey {
             KeyKind::MlKem512 => Self::MlKem512(MlKem512::new().generate()?.0),
             KeyKind::MlKem768 => Self::MlKem768(MlKem768::new().generate()?.0),
             KeyKind::MlKem1024 => Self::MlKem1024(MlKem1024::new().generate()?.0),
+            KeyKind::Rsa2048 => Self::Rsa(rsa::generate(Size::Bits2048)?),
+            KeyKind::Rsa3072 => Self::Rsa(rsa::generate(Size::Bits3072)?),
+            KeyKind::Rsa4096 => Self::Rsa(rsa::generate(Size::Bits4096)?),
         })
     }
 
@@ -214,6 +261,9 @@ impl SecretKey {
             KeyKind::MlKem512 => Self::MlKem512(seed_or_expanded(MlKem512::new(), bytes)?),
             KeyKind::MlKem768 => Self::MlKem768(seed_or_expanded(MlKem768::new(), bytes)?),
             KeyKind::MlKem1024 => Self::MlKem1024(seed_or_expanded(MlKem1024::new(), bytes)?),
+            KeyKind::Rsa2048 => Self::Rsa(rsa::secret_from(Size::Bits2048, bytes)?),
+            KeyKind::Rsa3072 => Self::Rsa(rsa::secret_from(Size::Bits3072, bytes)?),
+            KeyKind::Rsa4096 => Self::Rsa(rsa::secret_from(Size::Bits4096, bytes)?),
         })
     }
 
@@ -233,6 +283,7 @@ impl SecretKey {
             Self::MlKem512(key) => seed_if_any(MlKem512::new(), key)?,
             Self::MlKem768(key) => seed_if_any(MlKem768::new(), key)?,
             Self::MlKem1024(key) => seed_if_any(MlKem1024::new(), key)?,
+            Self::Rsa(key) => rsa::secret_bytes(key)?,
         })
     }
 
@@ -249,6 +300,7 @@ impl SecretKey {
             Self::MlKem512(_) => KeyKind::MlKem512,
             Self::MlKem768(_) => KeyKind::MlKem768,
             Self::MlKem1024(_) => KeyKind::MlKem1024,
+            Self::Rsa(key) => KeyKind::of_rsa(key.public_key().size()),
         }
     }
 
@@ -267,6 +319,7 @@ impl SecretKey {
             Self::MlKem512(key) => PublicKey::MlKem512(Box::new(public_part(MlKem512::new(), key)?)),
             Self::MlKem768(key) => PublicKey::MlKem768(Box::new(public_part(MlKem768::new(), key)?)),
             Self::MlKem1024(key) => PublicKey::MlKem1024(Box::new(public_part(MlKem1024::new(), key)?)),
+            Self::Rsa(key) => PublicKey::Rsa(Box::new(key.public_key().clone())),
         })
     }
 
@@ -301,13 +354,14 @@ impl SecretKey {
         })
     }
 
-    /// The message in a ciphertext of SM2 in ASN.1.
+    /// The message in a ciphertext of SM2 in ASN.1, or of RSA by OAEP with SHA-256 and no label.
     ///
     /// # Errors
-    /// [`Error::Unsuitable`], [`Error::Sm2`].
+    /// [`Error::Unsuitable`], [`Error::Sm2`], [`Error::Rsa`].
     pub fn decrypt(&self, ciphertext: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
         match self {
             Self::Sm2(key) => Ok(key.decrypt(ciphertext, Format::Asn1)?),
+            Self::Rsa(key) => rsa::decrypt(key, ciphertext),
             _ => Err(self.kind().unsuitable("decrypt")),
         }
     }
@@ -329,6 +383,9 @@ impl PublicKey {
             KeyKind::MlKem512 => Self::MlKem512(Box::new(MlKem512::new().public_from_bytes(bytes)?)),
             KeyKind::MlKem768 => Self::MlKem768(Box::new(MlKem768::new().public_from_bytes(bytes)?)),
             KeyKind::MlKem1024 => Self::MlKem1024(Box::new(MlKem1024::new().public_from_bytes(bytes)?)),
+            KeyKind::Rsa2048 => Self::Rsa(rsa::public_from(Size::Bits2048, bytes)?),
+            KeyKind::Rsa3072 => Self::Rsa(rsa::public_from(Size::Bits3072, bytes)?),
+            KeyKind::Rsa4096 => Self::Rsa(rsa::public_from(Size::Bits4096, bytes)?),
         })
     }
 
@@ -347,6 +404,7 @@ impl PublicKey {
             Self::MlKem512(key) => public_bytes(MlKem512::new(), key)?,
             Self::MlKem768(key) => public_bytes(MlKem768::new(), key)?,
             Self::MlKem1024(key) => public_bytes(MlKem1024::new(), key)?,
+            Self::Rsa(key) => rsa::public_bytes(key)?,
         })
     }
 
@@ -363,6 +421,7 @@ impl PublicKey {
             Self::MlKem512(_) => KeyKind::MlKem512,
             Self::MlKem768(_) => KeyKind::MlKem768,
             Self::MlKem1024(_) => KeyKind::MlKem1024,
+            Self::Rsa(key) => KeyKind::of_rsa(key.size()),
         }
     }
 
@@ -382,14 +441,24 @@ impl PublicKey {
         Ok((ciphertext, shared))
     }
 
-    /// A message encrypted by SM2, in ASN.1 as OpenSSL has it.
+    /// A message encrypted by SM2, in ASN.1 as OpenSSL has it, or by RSA's OAEP with SHA-256 and no label.
     ///
     /// # Errors
-    /// [`Error::Unsuitable`], [`Error::Sm2`] if the message is empty.
+    /// [`Error::Unsuitable`], [`Error::Sm2`] if the message is empty, [`Error::Rsa`] if it is too long.
     pub fn encrypt(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match self {
             Self::Sm2(key) => Ok(key.encrypt(message, Format::Asn1)?),
+            Self::Rsa(key) => rsa::encrypt(key, message),
             _ => Err(self.kind().unsuitable("encrypt")),
+        }
+    }
+
+    /// The longest message that [`Self::encrypt`] takes, in bytes, if the algorithm has a bound.
+    #[must_use]
+    pub fn longest_message(&self) -> Option<usize> {
+        match self {
+            Self::Rsa(key) => Some(rsa::longest_message(key)),
+            _ => None,
         }
     }
 }
@@ -451,7 +520,9 @@ mod tests {
 
     #[test]
     fn each_kind_does_what_it_can_and_nothing_else() {
-        for kind in KeyKind::ALL.iter().copied() {
+        // RSA's sizes differ in nothing but their length, and large keys take long to make.
+        let large = [KeyKind::Rsa3072, KeyKind::Rsa4096];
+        for kind in KeyKind::ALL.iter().copied().filter(|kind| !large.contains(kind)) {
             let (ours, theirs) = (SecretKey::generate(kind).unwrap(), SecretKey::generate(kind).unwrap());
             let (our_public, their_public) = (ours.public_key().unwrap(), theirs.public_key().unwrap());
             match ours.agree(&their_public) {
@@ -464,10 +535,12 @@ mod tests {
             }
             match our_public.encrypt(b"a message") {
                 Ok(ciphertext) => {
-                    assert!(ciphertext.len() <= 9 + SM2_OVERHEAD);
+                    assert!(ciphertext.len() <= kind.rsa_size().map_or(9 + SM2_OVERHEAD, Size::bytes));
                     assert_eq!(&**ours.decrypt(&ciphertext).unwrap(), b"a message");
                 }
-                Err(error) => assert!(matches!(error, Error::Unsuitable { .. }) && kind != KeyKind::Sm2),
+                Err(error) => assert!(
+                    matches!(error, Error::Unsuitable { .. }) && kind != KeyKind::Sm2 && kind.rsa_size().is_none()
+                ),
             }
         }
         let (p256, p384) = (SecretKey::generate(KeyKind::P256).unwrap(), SecretKey::generate(KeyKind::P384).unwrap());

@@ -1,13 +1,16 @@
-//! Keys as files, in the forms that OpenSSL reads and writes: PKCS#8 and SubjectPublicKeyInfo, as PEM or DER, and SEC1's form of a curve's secret key.
+//! Keys as files, in the forms that OpenSSL reads and writes: PKCS#8 and SubjectPublicKeyInfo, as PEM or DER, SEC1's form of a curve's secret key and PKCS#1's
+//! of RSA's.
 //!
-//! Curves follow RFC 5480 and RFC 5915, Ed25519 and X25519 RFC 8410, ML-KEM RFC 9935. Which kind of key a file holds, the file says.
+//! Curves follow RFC 5480 and RFC 5915, Ed25519 and X25519 RFC 8410, ML-KEM RFC 9935, RSA RFC 8017. Which kind of key a file holds, the file says.
 
 use crate::Error;
 use crate::key::{KeyKind, PublicKey, SecretKey};
 use candor_primitives::ec::{DecodeEcPrivateKey, EncodeEcPrivateKey, P256, P384, Secp256k1};
 use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::pkcs8::{Form, public_from_spki, public_to_spki, secret_from_pkcs8, secret_to_pkcs8};
+use candor_primitives::rsa::{DecodeRsaPrivateKey, DecodeRsaPublicKey, EncodeRsaPrivateKey};
 use candor_primitives::{ec, ed25519, sm2};
+use pkcs1::{RsaPrivateKeyRef, RsaPublicKeyRef};
 use pkcs8::der::asn1::{BitStringRef, OctetStringRef};
 use pkcs8::der::{Decode, Encode};
 use pkcs8::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
@@ -30,6 +33,8 @@ pub enum SecretForm {
     Both,
     /// SEC1's own form, of keys on curves.
     Sec1,
+    /// PKCS#1's own form, of RSA.
+    Pkcs1,
 }
 
 /// How a file is written.
@@ -54,11 +59,16 @@ pub enum Key {
 const PKCS8: &str = "PRIVATE KEY";
 const SEC1: &str = "EC PRIVATE KEY";
 const SPKI: &str = "PUBLIC KEY";
+const PKCS1: &str = "RSA PRIVATE KEY";
+const PKCS1_PUBLIC: &str = "RSA PUBLIC KEY";
+const LABELS: [&str; 5] = [PKCS8, SEC1, SPKI, PKCS1, PKCS1_PUBLIC];
 
 /// id-ecPublicKey (RFC 5480 §2.1.1), Ed25519 and X25519 (RFC 8410 §3).
 const ELLIPTIC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const X25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.110");
+/// rsaEncryption (RFC 8017 §A.1).
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 /// ML-KEM (RFC 9935 §3).
 const ML_KEM: [(ObjectIdentifier, KeyKind); 3] = [
     (ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.4.1"), KeyKind::MlKem512),
@@ -76,17 +86,26 @@ pub fn read(file: &[u8]) -> Result<Key, Error> {
         return match label {
             PKCS8 => from_pkcs8(document.as_bytes()).map(Key::Secret),
             SEC1 => from_sec1(document.as_bytes()).map(Key::Secret),
+            PKCS1 => from_pkcs1(document.as_bytes()).map(Key::Secret),
+            PKCS1_PUBLIC => public_from_pkcs1(document.as_bytes()).map(Key::Public),
             _ => from_spki(document.as_bytes()).map(Key::Public),
         };
     }
-    // The first element tells them apart: a version in PKCS#8 (0 or 1) and SEC1 (1), an algorithm in SubjectPublicKeyInfo.
+    // The first elements tell them apart: a version and an algorithm in PKCS#8, a version and a string in SEC1, numbers in PKCS#1, an algorithm in
+    // SubjectPublicKeyInfo.
     if PrivateKeyInfoRef::from_der(file).is_ok() {
         return from_pkcs8(file).map(Key::Secret);
     }
     if SubjectPublicKeyInfoRef::from_der(file).is_ok() {
         return from_spki(file).map(Key::Public);
     }
-    let unknown = "file holds no key; expected PEM or DER of PKCS#8, SEC1 or SubjectPublicKeyInfo";
+    if RsaPrivateKeyRef::from_der(file).is_ok() {
+        return from_pkcs1(file).map(Key::Secret);
+    }
+    if RsaPublicKeyRef::from_der(file).is_ok() {
+        return public_from_pkcs1(file).map(Key::Public);
+    }
+    let unknown = "file holds no key; expected PEM or DER of PKCS#8, PKCS#1, SEC1 or SubjectPublicKeyInfo";
     from_sec1(file).map(Key::Secret).map_err(|_| Error::KeyFile(unknown.to_owned()))
 }
 
@@ -111,6 +130,7 @@ impl SecretKey {
     pub fn to_file(&self, form: SecretForm, encoding: Encoding) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (label, document) = match form {
             SecretForm::Sec1 => (SEC1, to_sec1(self)?),
+            SecretForm::Pkcs1 => (PKCS1, to_pkcs1(self)?),
             _ => (PKCS8, to_pkcs8(self, form)?),
         };
         Ok(match encoding {
@@ -153,7 +173,7 @@ fn pem_block(file: &[u8]) -> Result<Option<&str>, Error> {
             "another"
         };
         let start = rest.len() - found.len() - BEGIN.len();
-        if [PKCS8, SEC1, SPKI].contains(&label) {
+        if LABELS.contains(&label) {
             let end = format!("-----END {label}-----");
             let Some(at) = rest[start..].find(&end) else {
                 return Err(Error::KeyFile(format!("PEM block has no line `{end}`")));
@@ -167,7 +187,9 @@ fn pem_block(file: &[u8]) -> Result<Option<&str>, Error> {
         Some("ENCRYPTED PRIVATE KEY") => Err(Error::KeyFile(
             "key is encrypted with a password; `openssl pkey -in FILE -out NEW` writes it without one".to_owned(),
         )),
-        Some(label) => Err(Error::KeyFile(format!("PEM block is `{label}`; expected `{PKCS8}`, `{SEC1}` or `{SPKI}`"))),
+        Some(label) => {
+            Err(Error::KeyFile(format!("PEM block is `{label}`; expected one of `{}`", LABELS.join("`, `"))))
+        }
         None => Ok(None),
     }
 }
@@ -202,6 +224,10 @@ fn curve_of(curve: ObjectIdentifier) -> Result<KeyKind, Error> {
 
 fn from_pkcs8(der: &[u8]) -> Result<SecretKey, Error> {
     let info = PrivateKeyInfoRef::from_der(der).map_err(|error| refused("PKCS#8", error))?;
+    if info.algorithm.oid == RSA {
+        let key = DecodePrivateKey::from_pkcs8_der(der).map_err(|error| refused("RSA", error))?;
+        return Ok(SecretKey::Rsa(Box::new(key)));
+    }
     let kind = kind_of(&info.algorithm)?;
     let wrong = |error| refused(kind.title(), error);
     let kem = |error| refused(kind.title(), error);
@@ -215,6 +241,8 @@ fn from_pkcs8(der: &[u8]) -> Result<SecretKey, Error> {
         KeyKind::MlKem512 => SecretKey::MlKem512(secret_from_pkcs8(&MlKem512::new(), der).map_err(kem)?),
         KeyKind::MlKem768 => SecretKey::MlKem768(secret_from_pkcs8(&MlKem768::new(), der).map_err(kem)?),
         KeyKind::MlKem1024 => SecretKey::MlKem1024(secret_from_pkcs8(&MlKem1024::new(), der).map_err(kem)?),
+        // RSA's algorithm names no size, so `kind_of` gives none of its kinds.
+        KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => return from_pkcs1(info.private_key.as_bytes()),
     })
 }
 
@@ -254,6 +282,7 @@ fn to_pkcs8(key: &SecretKey, form: SecretForm) -> Result<SecretDocument, Error> 
         SecretKey::MlKem512(key) => ml_kem!(MlKem512::new(), key),
         SecretKey::MlKem768(key) => ml_kem!(MlKem768::new(), key),
         SecretKey::MlKem1024(key) => ml_kem!(MlKem1024::new(), key),
+        SecretKey::Rsa(key) => key.to_pkcs8_der().map_err(wrong),
     }
 }
 
@@ -291,8 +320,29 @@ fn to_sec1(key: &SecretKey) -> Result<SecretDocument, Error> {
     .map_err(|error| refused("SEC1", error))
 }
 
+fn from_pkcs1(der: &[u8]) -> Result<SecretKey, Error> {
+    let key = DecodeRsaPrivateKey::from_pkcs1_der(der).map_err(|error| refused("PKCS#1", error))?;
+    Ok(SecretKey::Rsa(Box::new(key)))
+}
+
+fn public_from_pkcs1(der: &[u8]) -> Result<PublicKey, Error> {
+    let key = DecodeRsaPublicKey::from_pkcs1_der(der).map_err(|error| refused("PKCS#1", error))?;
+    Ok(PublicKey::Rsa(Box::new(key)))
+}
+
+fn to_pkcs1(key: &SecretKey) -> Result<SecretDocument, Error> {
+    match key {
+        SecretKey::Rsa(key) => key.to_pkcs1_der().map_err(|error| refused("PKCS#1", error)),
+        other => Err(Error::KeyFile(format!("{} keys have no form in PKCS#1", other.kind().title()))),
+    }
+}
+
 fn from_spki(der: &[u8]) -> Result<PublicKey, Error> {
     let info = SubjectPublicKeyInfoRef::from_der(der).map_err(|error| refused("SubjectPublicKeyInfo", error))?;
+    if info.algorithm.oid == RSA {
+        let key = DecodePublicKey::from_public_key_der(der).map_err(|error| refused("RSA", error))?;
+        return Ok(PublicKey::Rsa(Box::new(key)));
+    }
     let kind = kind_of(&info.algorithm)?;
     let wrong = |error| refused(kind.title(), error);
     let kem = |error| refused(kind.title(), error);
@@ -311,6 +361,10 @@ fn from_spki(der: &[u8]) -> Result<PublicKey, Error> {
         KeyKind::MlKem512 => PublicKey::MlKem512(Box::new(public_from_spki(&MlKem512::new(), der).map_err(kem)?)),
         KeyKind::MlKem768 => PublicKey::MlKem768(Box::new(public_from_spki(&MlKem768::new(), der).map_err(kem)?)),
         KeyKind::MlKem1024 => PublicKey::MlKem1024(Box::new(public_from_spki(&MlKem1024::new(), der).map_err(kem)?)),
+        // As in `from_pkcs8`.
+        KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
+            return public_from_pkcs1(info.subject_public_key.as_bytes().unwrap_or_default());
+        }
     })
 }
 
@@ -332,6 +386,7 @@ fn to_spki(key: &PublicKey) -> Result<Document, Error> {
         PublicKey::MlKem512(key) => public_to_spki(&MlKem512::new(), key).map_err(kem),
         PublicKey::MlKem768(key) => public_to_spki(&MlKem768::new(), key).map_err(kem),
         PublicKey::MlKem1024(key) => public_to_spki(&MlKem1024::new(), key).map_err(kem),
+        PublicKey::Rsa(key) => key.to_public_key_der().map_err(wrong),
     }
 }
 
@@ -352,6 +407,7 @@ mod tests {
             KeyKind::P256 | KeyKind::P384 | KeyKind::Secp256k1 | KeyKind::Sm2 => {
                 vec![SecretForm::Pkcs8, SecretForm::Sec1]
             }
+            KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => vec![SecretForm::Pkcs8, SecretForm::Pkcs1],
             kind if kind.encapsulates() => vec![SecretForm::Pkcs8, SecretForm::Expanded, SecretForm::Both],
             _ => vec![SecretForm::Pkcs8],
         }
@@ -359,7 +415,7 @@ mod tests {
 
     #[test]
     fn every_key_comes_back_from_every_form() {
-        for kind in KeyKind::ALL.iter().copied() {
+        for kind in KeyKind::ALL.iter().copied().filter(|kind| *kind != KeyKind::Rsa4096) {
             let secret = SecretKey::generate(kind).unwrap();
             let public = secret.public_key().unwrap().to_bytes().unwrap();
             for encoding in [Encoding::Pem, Encoding::Der] {

@@ -12,7 +12,7 @@
 //! Nothing here opens a file. `candor`'s commands and the C interface stand on it.
 #![forbid(unsafe_code)]
 
-// From below: error; hash, mac, aead; key; key_file, signing, container; checksum stands on hash alone.
+// From below: error; hash, mac, aead; rsa; key; key_file, signing, container; checksum stands on hash alone.
 
 pub mod aead;
 pub mod checksum;
@@ -24,6 +24,7 @@ pub mod mac;
 pub mod signing;
 
 mod error;
+mod rsa;
 
 pub use error::Error;
 
@@ -34,5 +35,6 @@ pub mod causes {
     pub use candor_primitives::ec::EcError;
     pub use candor_primitives::ed25519::Ed25519Error;
     pub use candor_primitives::kem::KemError;
+    pub use candor_primitives::rsa::RsaError;
     pub use candor_primitives::sm2::Sm2Error;
 }

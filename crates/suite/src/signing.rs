@@ -1,12 +1,14 @@
 //! Signatures of messages that come in pieces.
 //!
-//! ECDSA and SM2 sign a digest, so their messages may have any length. Ed25519 hashes its message twice, the second time behind what came of the first
+//! ECDSA, RSA and SM2 sign a digest, so their messages may have any length. Ed25519 hashes its message twice, the second time behind what came of the first
 //! (RFC 8032 §5.1.6). If a file changed between the two, the two signatures of one nonce would give the secret key away; so the message is kept in
 //! memory, and is at most [`LONGEST_WHOLE`] bytes long.
 
 use crate::Error;
 use crate::hash::{HashAlgorithm, Hasher};
 use crate::key::{KeyKind, PublicKey, SecretKey};
+use crate::rsa;
+pub use crate::rsa::Padding;
 use candor_primitives::ec::{self, EcdsaCurve};
 use candor_primitives::ed25519;
 use candor_primitives::sm2;
@@ -22,15 +24,17 @@ pub const DEFAULT_ID: &[u8] = sm2::DEFAULT_ID;
 /// What is not said by the key alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choices<'a> {
-    /// ECDSA's hash: SHA-256, or SHA-384 for P-384, unless another is given.
+    /// ECDSA's or RSA's hash: SHA-256, or SHA-384 for P-384, unless another is given. RSA takes SHA-256, SHA-384 and SHA-512.
     pub hash: Option<HashAlgorithm>,
     /// The identity of SM2's signer: [`DEFAULT_ID`] unless another is given.
     pub id: Option<&'a [u8]>,
+    /// RSA's padding: PSS unless another is given.
+    pub padding: Option<Padding>,
 }
 
 /// The message so far.
 enum Message {
-    /// ECDSA: a digest of the message. SM2: of the identity, the key and the message.
+    /// ECDSA and RSA: a digest of the message. SM2: of the identity, the key and the message.
     Digest(Box<Hasher>),
     /// Ed25519.
     Whole(Zeroizing<Vec<u8>>),
@@ -48,6 +52,9 @@ impl Message {
             hasher.update(&identity(id)?);
             Ok(Self::Digest(hasher))
         };
+        if choices.padding.is_some() && kind.rsa_size().is_none() {
+            return Err(kind.unsuitable("sign with a padding"));
+        }
         match (kind, choices.hash, choices.id) {
             (KeyKind::Sm2, None | Some(HashAlgorithm::Sm3), id) => with_id(id.unwrap_or(DEFAULT_ID)),
             (KeyKind::Sm2, Some(_), _) => Err(kind.unsuitable("sign with another hash than SM3")),
@@ -56,7 +63,20 @@ impl Message {
             (KeyKind::P384, hash, None) => digest(hash.unwrap_or(HashAlgorithm::Sha384)),
             (KeyKind::Ed25519, None | Some(HashAlgorithm::Sha512), None) => Ok(Self::Whole(Zeroizing::default())),
             (KeyKind::Ed25519, Some(_), None) => Err(kind.unsuitable("sign with another hash than SHA-512")),
+            (KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096, hash, None) => {
+                let hash = hash.unwrap_or(HashAlgorithm::Sha256);
+                let refused = || kind.unsuitable("sign with another hash than SHA-256, SHA-384 and SHA-512");
+                if rsa::takes(hash) { digest(hash) } else { Err(refused()) }
+            }
             _ => Err(kind.unsuitable("sign")),
+        }
+    }
+
+    /// The hash whose digest [`Self::finish`] gives.
+    fn hash(&self) -> HashAlgorithm {
+        match self {
+            Self::Digest(hasher) => hasher.algorithm(),
+            Self::Whole(_) => HashAlgorithm::Sha512,
         }
     }
 
@@ -99,6 +119,7 @@ fn grow(message: &mut Zeroizing<Vec<u8>>, piece: &[u8]) {
 pub struct Signing<'k> {
     key: &'k SecretKey,
     message: Message,
+    padding: Padding,
 }
 
 impl<'k> Signing<'k> {
@@ -111,7 +132,8 @@ impl<'k> Signing<'k> {
             SecretKey::Sm2(key) => Ok(key.public_key().identity_digest(id)?),
             _ => Err(key.kind().unsuitable("sign for an identity")),
         };
-        Ok(Self { key, message: Message::new(key.kind(), choices, identity)? })
+        let padding = choices.padding.unwrap_or_default();
+        Ok(Self { key, message: Message::new(key.kind(), choices, identity)?, padding })
     }
 
     /// The next piece of the message.
@@ -122,11 +144,12 @@ impl<'k> Signing<'k> {
         self.message.update(piece)
     }
 
-    /// The signature: in DER for ECDSA and SM2, 64 bytes for Ed25519.
+    /// The signature: in DER for ECDSA and SM2, 64 bytes for Ed25519, as long as the modulus for RSA.
     ///
     /// # Errors
     /// The algorithm's, without randomness.
     pub fn finish(self) -> Result<Vec<u8>, Error> {
+        let hash = self.message.hash();
         let message = self.message.finish()?;
         Ok(match self.key {
             SecretKey::P256(key) => key.sign_digest(&message)?.to_der(),
@@ -138,6 +161,7 @@ impl<'k> Signing<'k> {
                 key.signing_key(DEFAULT_ID)?.sign_digest(digest)?.to_der()
             }
             SecretKey::Ed25519(key) => key.sign(&message).to_bytes().to_vec(),
+            SecretKey::Rsa(key) => rsa::sign(key, self.padding, hash, &message)?,
             other => return Err(other.kind().unsuitable("sign")),
         })
     }
@@ -147,6 +171,7 @@ impl<'k> Signing<'k> {
 pub struct Verifying<'k> {
     key: &'k PublicKey,
     message: Message,
+    padding: Padding,
 }
 
 impl<'k> Verifying<'k> {
@@ -159,7 +184,8 @@ impl<'k> Verifying<'k> {
             PublicKey::Sm2(key) => Ok(key.identity_digest(id)?),
             _ => Err(key.kind().unsuitable("sign for an identity")),
         };
-        Ok(Self { key, message: Message::new(key.kind(), choices, identity)? })
+        let padding = choices.padding.unwrap_or_default();
+        Ok(Self { key, message: Message::new(key.kind(), choices, identity)?, padding })
     }
 
     /// The next piece of the message.
@@ -175,6 +201,7 @@ impl<'k> Verifying<'k> {
     /// # Errors
     /// [`Error::Signature`] if not, also if it is malformed.
     pub fn finish(self, signature: &[u8]) -> Result<(), Error> {
+        let hash = self.message.hash();
         let message = self.message.finish()?;
         match self.key {
             PublicKey::P256(key) => ecdsa(key, &message, signature),
@@ -186,6 +213,7 @@ impl<'k> Verifying<'k> {
                 Ok(key.verifying_key(DEFAULT_ID)?.verify_digest(digest, &signature)?)
             }
             PublicKey::Ed25519(key) => Ok(key.verify(&message, &ed25519::Signature::from_bytes(signature)?)?),
+            PublicKey::Rsa(key) => rsa::verify(key, self.padding, hash, &message, signature),
             other => Err(other.kind().unsuitable("verify")),
         }
     }
@@ -226,7 +254,8 @@ mod tests {
 
     #[test]
     fn a_signature_is_of_its_message_and_of_no_other() {
-        for kind in KeyKind::ALL.iter().copied().filter(|kind| kind.signs()) {
+        let large = [KeyKind::Rsa3072, KeyKind::Rsa4096];
+        for kind in KeyKind::ALL.iter().copied().filter(|kind| kind.signs() && !large.contains(kind)) {
             let (key, other) = (SecretKey::generate(kind).unwrap(), SecretKey::generate(kind).unwrap());
             let plain = Choices::default();
             let signature = sign(&key, plain, &[b"a mes", b"", b"sage"]).unwrap();
@@ -244,20 +273,43 @@ mod tests {
     #[test]
     fn identities_and_hashes_are_part_of_what_is_signed() {
         let sm2 = SecretKey::generate(KeyKind::Sm2).unwrap();
-        let alice = Choices { id: Some(b"alice"), hash: None };
+        let alice = Choices { id: Some(b"alice"), ..Choices::default() };
         let signature = sign(&sm2, alice, &[b"m"]).unwrap();
         assert_eq!(verify(&sm2, alice, b"m", &signature), Ok(()));
         assert_eq!(verify(&sm2, Choices::default(), b"m", &signature), Err(Error::Signature));
-        let named = Choices { id: Some(DEFAULT_ID), hash: Some(HashAlgorithm::Sm3) };
+        let named = Choices { id: Some(DEFAULT_ID), hash: Some(HashAlgorithm::Sm3), padding: None };
         let signature = sign(&sm2, named, &[b"m"]).unwrap();
         assert_eq!(verify(&sm2, Choices::default(), b"m", &signature), Ok(()));
 
         let p256 = SecretKey::generate(KeyKind::P256).unwrap();
-        let sha512 = Choices { hash: Some(HashAlgorithm::Sha512), id: None };
+        let sha512 = Choices { hash: Some(HashAlgorithm::Sha512), ..Choices::default() };
         let signature = sign(&p256, sha512, &[b"m"]).unwrap();
         assert_eq!(verify(&p256, sha512, b"m", &signature), Ok(()));
         assert_eq!(verify(&p256, Choices::default(), b"m", &signature), Err(Error::Signature));
         assert!(matches!(sign(&p256, alice, &[]), Err(Error::Unsuitable { .. })));
         assert!(matches!(sign(&sm2, sha512, &[]), Err(Error::Unsuitable { .. })));
+    }
+
+    #[test]
+    fn paddings_are_part_of_what_rsa_signs_and_nothing_for_others() {
+        let key = SecretKey::generate(KeyKind::Rsa2048).unwrap();
+        let by = |padding, hash| Choices { hash: Some(hash), padding: Some(padding), id: None };
+        let all = Padding::ALL.iter().flat_map(|padding| {
+            [HashAlgorithm::Sha256, HashAlgorithm::Sha384, HashAlgorithm::Sha512].map(|hash| by(*padding, hash))
+        });
+        let all: Vec<_> = all.collect();
+        for (at, choices) in all.iter().enumerate() {
+            let signature = sign(&key, *choices, &[b"m"]).unwrap();
+            for (other, choices) in all.iter().enumerate() {
+                let expected = if other == at { Ok(()) } else { Err(Error::Signature) };
+                assert_eq!(verify(&key, *choices, b"m", &signature), expected, "{at} {other}");
+            }
+        }
+        let signature = sign(&key, Choices::default(), &[b"m"]).unwrap();
+        assert_eq!(verify(&key, by(Padding::Pss, HashAlgorithm::Sha256), b"m", &signature), Ok(()));
+        assert!(matches!(sign(&key, by(Padding::Pss, HashAlgorithm::Sm3), &[]), Err(Error::Unsuitable { .. })));
+        let p256 = SecretKey::generate(KeyKind::P256).unwrap();
+        let padded = by(Padding::Pss, HashAlgorithm::Sha256);
+        assert!(matches!(sign(&p256, padded, &[]), Err(Error::Unsuitable { what: "sign with a padding", .. })));
     }
 }

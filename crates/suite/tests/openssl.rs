@@ -140,3 +140,33 @@ fn ml_kem_goes_both_ways() {
         }
     }
 }
+
+#[test]
+fn rsa_goes_both_ways() {
+    let Some(openssl) = openssl("RSA", "suite-rsa") else { return };
+    for (kind, bits) in [(KeyKind::Rsa2048, 2048), (KeyKind::Rsa3072, 3072), (KeyKind::Rsa4096, 4096)] {
+        const PSS: &str = "-sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest";
+        let sign = format!("dgst -sha256 {PSS} -sign KEY -out SIG message");
+        let verify = format!("dgst -sha256 {PSS} -verify KEY -signature SIG message");
+        both_ways(
+            kind,
+            &openssl,
+            &format!("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:{bits}"),
+            Some((&sign, &verify)),
+        );
+        let theirs = secret(&openssl.read("theirs.pem"));
+        assert!(openssl.run("rsa -in theirs.pem -traditional -out theirs.pkcs1"));
+        assert_eq!(openssl.read("theirs.pkcs1"), *theirs.to_file(SecretForm::Pkcs1, Encoding::Pem).unwrap());
+        assert!(openssl.run("rsa -in theirs.pem -RSAPublicKey_out -out theirs.public.pkcs1"));
+        let public = read(&openssl.read("theirs.public.pkcs1")).unwrap().into_public().unwrap();
+        assert_eq!(public.to_bytes(), theirs.public_key().unwrap().to_bytes());
+        assert!(openssl.run("rsa -in theirs.pem -traditional -outform DER -out theirs.pkcs1.der"));
+        assert_eq!(secret(&openssl.read("theirs.pkcs1.der")).to_bytes(), theirs.to_bytes());
+        const OAEP: &str = "-pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_md:sha256";
+        assert!(openssl.run(&format!("pkeyutl -encrypt -pubin -inkey theirs.pub {OAEP} -in message -out ciphertext")));
+        assert_eq!(&**theirs.decrypt(&openssl.read("ciphertext")).unwrap(), MESSAGE);
+        openssl.write("ciphertext", theirs.public_key().unwrap().encrypt(b"an answer").unwrap());
+        assert!(openssl.run(&format!("pkeyutl -decrypt -inkey theirs.pem {OAEP} -in ciphertext -out answer")));
+        assert_eq!(openssl.read("answer"), b"an answer");
+    }
+}

@@ -6,6 +6,7 @@ use candor_suite::hash::HashAlgorithm;
 use candor_suite::key::KeyKind;
 use candor_suite::key_file::{Encoding, SecretForm};
 use candor_suite::mac::MacAlgorithm;
+use candor_suite::signing::Padding;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -127,6 +128,8 @@ pub(crate) enum KeyForm {
     Both,
     /// SEC1, of curves' keys: `BEGIN EC PRIVATE KEY`
     Sec1,
+    /// PKCS#1, of RSA: `BEGIN RSA PRIVATE KEY`
+    Pkcs1,
 }
 
 impl From<KeyEncoding> for Encoding {
@@ -145,6 +148,7 @@ impl From<KeyForm> for SecretForm {
             KeyForm::Expanded => Self::Expanded,
             KeyForm::Both => Self::Both,
             KeyForm::Sec1 => Self::Sec1,
+            KeyForm::Pkcs1 => Self::Pkcs1,
         }
     }
 }
@@ -153,7 +157,7 @@ impl From<KeyForm> for SecretForm {
 pub(crate) struct SignArguments {
     /// The file to sign; `-`, or none, is standard input
     pub(crate) file: Option<PathBuf>,
-    /// The secret key: P-256, P-384, secp256k1, SM2 or Ed25519, in PEM or DER
+    /// The secret key: P-256, P-384, secp256k1, SM2, Ed25519 or RSA, in PEM or DER
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
     /// File for the signature [default: standard output]
@@ -169,19 +173,22 @@ pub(crate) struct SignArguments {
 /// What a signature depends on besides its key.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SignatureChoices {
-    /// Hash of an ECDSA signature [default: sha256, for P-384 sha384]
+    /// Hash of an ECDSA or RSA signature [default: sha256, for P-384 sha384]
     #[arg(long, value_name = "NAME", value_parser = hash())]
     pub(crate) hash: Option<HashAlgorithm>,
     /// Identity of the signer of an SM2 signature [default: 1234567812345678]
     #[arg(long, value_name = "TEXT")]
     pub(crate) id: Option<String>,
+    /// Padding of an RSA signature; the salt of PSS is as long as the digest [default: pss]
+    #[arg(long, value_name = "NAME", value_parser = padding())]
+    pub(crate) padding: Option<Padding>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EncryptArguments {
     /// The file to encrypt; `-`, or none, is standard input
     pub(crate) file: Option<PathBuf>,
-    /// The recipient's public key: ML-KEM for files of any size, or SM2 for messages of up to 1 MiB, in PEM or DER
+    /// The recipient's public key: ML-KEM for files of any size, SM2 for messages of up to 1 MiB, or RSA for a few hundred bytes, in PEM or DER
     #[arg(long, value_name = "KEY", required_unless_present = "password_file")]
     pub(crate) to: Option<PathBuf>,
     /// File whose first line is a password that opens the file
@@ -239,6 +246,11 @@ pub(crate) struct DecryptArguments {
 fn hash() -> impl TypedValueParser<Value = HashAlgorithm> {
     let names = HashAlgorithm::ALL.iter().map(|algorithm| PossibleValue::new(algorithm.name()));
     PossibleValuesParser::new(names).map(|name| HashAlgorithm::named(&name).expect("one of the names"))
+}
+
+fn padding() -> impl TypedValueParser<Value = Padding> {
+    let names = Padding::ALL.iter().map(|padding| PossibleValue::new(padding.name()));
+    PossibleValuesParser::new(names).map(|name| Padding::named(&name).expect("one of the names"))
 }
 
 fn mac() -> impl TypedValueParser<Value = MacAlgorithm> {

@@ -1,6 +1,6 @@
 //! `candor verify`: whether saved runs are what they say they are. A file's signature is for `files::sign`.
 
-use crate::cli::VerifyArguments;
+use crate::cli::{SignatureChoices, VerifyArguments};
 use crate::output::{Talk, print};
 use crate::{Failure, layout, signature};
 use candor_lab::runfile::Run;
@@ -18,8 +18,10 @@ pub(crate) fn execute(arguments: &VerifyArguments, talk: Talk) -> Result<(), Fai
         };
         return super::files::sign::verify(file, signature, key, &arguments.choices, talk);
     }
-    if arguments.choices.hash.is_some() || arguments.choices.id.is_some() {
-        return Err(Failure::Error("--hash and --id are of a file's signature: name it with --signature".into()));
+    let SignatureChoices { hash, id, padding } = &arguments.choices;
+    if hash.is_some() || id.is_some() || padding.is_some() {
+        let these = "--hash, --id and --padding";
+        return Err(Failure::Error(format!("{these} are of a file's signature: name it with --signature")));
     }
     let keys = arguments.key.as_deref().map(signature::fingerprints).transpose()?;
     let mut refused = Vec::new();

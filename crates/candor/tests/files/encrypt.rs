@@ -160,5 +160,8 @@ fn keys_that_do_not_encapsulate_are_refused() {
     folder.out("candor key make sm2 -o sm2.pem --public sm2.pub");
     folder.write("long", vec![1; 1_048_577]);
     assert!(folder.refusal("candor encrypt long --to sm2.pub -o x", 2).contains("longer than 1048576"));
+    folder.out("candor key make rsa-2048 -o rsa.pem --public rsa.pub");
+    assert!(folder.refusal("candor encrypt long --to rsa.pub -o x", 2).contains("longer than 190 bytes: RSA-2048"));
+    assert!(folder.refusal("candor decrypt long --key rsa.pem -o x", 2).contains("can't be decrypted"));
     assert!(!folder.path("x").exists());
 }

@@ -3,8 +3,20 @@
 use super::folder::Folder;
 use std::os::unix::fs::PermissionsExt;
 
-const KINDS: [&str; 9] =
-    ["p256", "p384", "secp256k1", "sm2", "ed25519", "x25519", "ml-kem-512", "ml-kem-768", "ml-kem-1024"];
+const KINDS: [&str; 12] = [
+    "p256",
+    "p384",
+    "secp256k1",
+    "sm2",
+    "ed25519",
+    "x25519",
+    "ml-kem-512",
+    "ml-kem-768",
+    "ml-kem-1024",
+    "rsa-2048",
+    "rsa-3072",
+    "rsa-4096",
+];
 
 #[test]
 fn keys_are_their_owners_and_never_replace_a_file() {
@@ -50,6 +62,8 @@ fn every_kind_is_shown_and_converted() {
     folder.refusal("candor key convert ed25519.pem --form sec1 -o x", 2);
     assert!(folder.refusal("candor key convert p256.pub --form sec1", 2).contains("holds a public key"));
     folder.out("candor key convert p256.pem --form sec1 -o p256.sec1");
+    folder.out("candor key convert rsa-2048.pem --form pkcs1 -o rsa.pkcs1");
+    assert_eq!(folder.out("candor key show rsa.pkcs1"), folder.out("candor key show rsa-2048.pem"));
     folder.out("candor key convert ml-kem-768.pem --form both -o ml-kem.both");
     folder.out("candor key convert ml-kem-768.pem --form expanded -o ml-kem.expanded");
     assert_eq!(folder.out("candor key show ml-kem.expanded"), folder.out("candor key show ml-kem-768.pem"));
@@ -62,7 +76,7 @@ fn what_is_signed_verifies_and_nothing_else() {
     let folder = Folder::new();
     folder.write("file", vec![5; 1_000_000]);
     folder.write("other", vec![6; 1_000_000]);
-    for kind in ["p256", "p384", "secp256k1", "sm2", "ed25519"] {
+    for kind in ["p256", "p384", "secp256k1", "sm2", "ed25519", "rsa-2048"] {
         folder.out(&format!("candor key make {kind} -o {kind}.pem --public {kind}.pub"));
         folder.out(&format!("candor sign file --key {kind}.pem -o {kind}.sig"));
         folder.out(&format!("candor verify file --signature {kind}.sig --key {kind}.pub"));
@@ -81,6 +95,10 @@ fn what_is_signed_verifies_and_nothing_else() {
     folder.out("candor sign file --key p256.pem --hash sha512 -o sha512.sig");
     folder.out("candor verify file --signature sha512.sig --key p256.pub --hash sha512");
     folder.refusal("candor verify file --signature sha512.sig --key p256.pub", 1);
+    folder.out("candor sign file --key rsa-2048.pem --padding pkcs1v15 -o old.sig");
+    folder.out("candor verify file --signature old.sig --key rsa-2048.pub --padding pkcs1v15");
+    folder.refusal("candor verify file --signature old.sig --key rsa-2048.pub", 1);
+    folder.refusal("candor sign file --key p256.pem --padding pss -o x", 2);
     folder.refusal("candor sign file --key p256.pem -o p256.sig", 2);
     folder.out("candor sign file --key p256.pem -o p256.sig --force");
     folder.refusal("candor sign file --key p256.pub", 2);
@@ -130,6 +148,32 @@ fn openssl_verifies_what_we_sign_and_we_what_it_signs() {
         folder.out(&format!("openssl genpkey -algorithm {make} -out their-{kind}.pem"));
         folder.out(&sign.replace("KEY", &format!("their-{kind}.pem")).replace("SIG", &format!("their-{kind}.sig")));
         folder.out(&format!("candor verify file --signature their-{kind}.sig --key their-{kind}.pem"));
+    }
+    // RSA, by both paddings and every size.
+    for bits in [2048, 3072, 4096] {
+        folder.out(&format!("candor key make rsa-{bits} -o rsa.pem --public rsa.pub"));
+        folder.out("openssl pkey -in rsa.pem -check -noout");
+        folder.out(&format!("openssl genrsa -out their-rsa.pem {bits}"));
+        for (padding, options) in [
+            ("pss", "-sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest"),
+            ("pkcs1v15", "-sigopt rsa_padding_mode:pkcs1"),
+        ] {
+            folder.out(&format!("candor sign file --key rsa.pem --padding {padding} --hash sha384 -o rsa.sig --force"));
+            folder.out(&format!("openssl dgst -sha384 {options} -verify rsa.pub -signature rsa.sig file"));
+            folder.out(&format!("openssl dgst -sha256 {options} -sign their-rsa.pem -out their-rsa.sig file"));
+            folder
+                .out(&format!("candor verify file --signature their-rsa.sig --key their-rsa.pem --padding {padding}"));
+        }
+        const OAEP: &str = "-pkeyopt rsa_padding_mode:oaep -pkeyopt rsa_oaep_md:sha256";
+        folder.write("short", "a message");
+        folder.out(&format!("openssl pkeyutl -encrypt -pubin -inkey rsa.pub {OAEP} -in short -out short.rsa"));
+        assert_eq!(folder.out("candor decrypt short.rsa --key rsa.pem"), "a message");
+        folder.out("candor encrypt short --to their-rsa.pem -o ours.rsa --force");
+        let back = folder.out(&format!("openssl pkeyutl -decrypt -inkey their-rsa.pem {OAEP} -in ours.rsa"));
+        assert_eq!(back, "a message");
+        for name in ["rsa.pem", "rsa.pub"] {
+            std::fs::remove_file(folder.path(name)).unwrap();
+        }
     }
     folder.write("short", "a message");
     folder.out("openssl pkeyutl -encrypt -pubin -inkey sm2.pub -in short -out short.sm2");

@@ -174,7 +174,7 @@ static void aeads(void) {
 
 static void keys(void) {
     for (uint32_t number = CANDOR_KEY_P256; number <= CANDOR_KEY_ML_KEM_1024; number++) {
-        uint8_t bytes[4096], again[4096], pem[8192];
+        uint8_t bytes[4096], again[4096] = {0}, pem[8192];
         size_t length, other_length, pem_length;
         candor_handle secret, same, public_key, same_public;
         OK(candor_secret_generate(number, &secret));
@@ -266,6 +266,62 @@ static void keys(void) {
     OK(candor_free(secret));
 }
 
+static void rsa(void) {
+    uint8_t bytes[2048], again[2048] = {0}, signature[256];
+    size_t length, other_length;
+    candor_handle secret, public_key, same, p256;
+    OK(candor_secret_generate(CANDOR_KEY_RSA_2048, &secret));
+    OK(candor_secret_public(secret, &public_key));
+    OK(candor_secret_generate(CANDOR_KEY_P256, &p256));
+    OK(candor_secret_to_bytes(secret, bytes, sizeof bytes, &length));
+    OK(candor_secret_from_bytes(CANDOR_KEY_RSA_2048, bytes, length, &same));
+    OK(candor_free(same));
+    IS(CANDOR_LENGTH, candor_secret_from_bytes(CANDOR_KEY_RSA_3072, bytes, length, &same));
+    IS(CANDOR_INVALID_KEY, candor_secret_from_bytes(CANDOR_KEY_RSA_2048, bytes, length - 1, &same));
+    OK(candor_secret_to_pem(secret, bytes, sizeof bytes, &length));
+    OK(candor_secret_from_file(bytes, length, &same));
+    OK(candor_free(same));
+    OK(candor_public_to_bytes(public_key, bytes, sizeof bytes, &length));
+    OK(candor_public_from_bytes(CANDOR_KEY_RSA_2048, bytes, length, &same));
+    OK(candor_free(same));
+    for (uint32_t padding = CANDOR_PADDING_PSS; padding <= CANDOR_PADDING_PKCS1V15; padding++) {
+        OK(candor_rsa_sign(secret, padding, CANDOR_HASH_SHA384, ABC, 3, signature, 256, &length));
+        HOLDS(length == 256);
+        OK(candor_rsa_verify(public_key, padding, CANDOR_HASH_SHA384, ABC, 3, signature, 256));
+        IS(CANDOR_AUTHENTICATION, candor_rsa_verify(public_key, padding, 0, ABC, 3, signature, 256));
+        IS(CANDOR_AUTHENTICATION, candor_rsa_verify(public_key, 3 - padding, CANDOR_HASH_SHA384, ABC, 3, signature, 256));
+        IS(CANDOR_AUTHENTICATION, candor_rsa_verify(public_key, padding, CANDOR_HASH_SHA384, ABC, 3, signature, 255));
+        IS(CANDOR_BUFFER, candor_rsa_sign(secret, padding, 0, ABC, 3, signature, 255, &length));
+        HOLDS(length == 256);
+    }
+    /* PSS with SHA-256 is what `candor_sign` does. */
+    OK(candor_sign(secret, 0, NULL, 0, ABC, 3, signature, 256, &length));
+    OK(candor_rsa_verify(public_key, CANDOR_PADDING_PSS, 0, ABC, 3, signature, 256));
+    OK(candor_rsa_sign(secret, CANDOR_PADDING_PSS, 0, ABC, 3, signature, 256, NULL));
+    OK(candor_verify(public_key, 0, NULL, 0, ABC, 3, signature, 256));
+    IS(CANDOR_ALGORITHM, candor_rsa_sign(secret, 0, 0, ABC, 3, signature, 256, NULL));
+    IS(CANDOR_ALGORITHM, candor_rsa_sign(secret, CANDOR_PADDING_PSS, 99, ABC, 3, signature, 256, NULL));
+    IS(CANDOR_UNSUITABLE, candor_rsa_sign(secret, CANDOR_PADDING_PSS, CANDOR_HASH_SM3, ABC, 3, signature, 256, NULL));
+    IS(CANDOR_UNSUITABLE, candor_rsa_sign(p256, CANDOR_PADDING_PSS, 0, ABC, 3, signature, 256, NULL));
+    IS(CANDOR_KIND, candor_rsa_sign(public_key, CANDOR_PADDING_PSS, 0, ABC, 3, signature, 256, NULL));
+    IS(CANDOR_KIND, candor_rsa_verify(secret, CANDOR_PADDING_PSS, 0, ABC, 3, signature, 256));
+
+    OK(candor_rsa_encrypt(public_key, ABC, 3, bytes, sizeof bytes, &length));
+    HOLDS(length == 256);
+    OK(candor_rsa_decrypt(secret, bytes, length, again, sizeof again, &other_length));
+    HOLDS(other_length == 3 && memcmp(again, "abc", 3) == 0);
+    bytes[9] ^= 1;
+    IS(CANDOR_AUTHENTICATION, candor_rsa_decrypt(secret, bytes, length, again, sizeof again, NULL));
+    IS(CANDOR_AUTHENTICATION, candor_rsa_decrypt(secret, bytes, length - 1, again, sizeof again, NULL));
+    OK(candor_rsa_encrypt(public_key, again, 190, bytes, sizeof bytes, &length));
+    IS(CANDOR_LENGTH, candor_rsa_encrypt(public_key, again, 191, bytes, sizeof bytes, &length));
+    IS(CANDOR_UNSUITABLE, candor_rsa_decrypt(p256, bytes, length, again, sizeof again, NULL));
+    IS(CANDOR_UNSUITABLE, candor_sm2_decrypt(secret, bytes, length, again, sizeof again, NULL));
+    OK(candor_free(secret));
+    OK(candor_free(public_key));
+    OK(candor_free(p256));
+}
+
 static void *hammer(void *argument) {
     candor_handle shared = *(candor_handle *)argument;
     uint8_t digest[32];
@@ -291,6 +347,7 @@ int main(void) {
     macs();
     aeads();
     keys();
+    rsa();
     candor_handle shared;
     OK(candor_hash_init(CANDOR_HASH_SHA3_256, &shared));
     pthread_t threads[4];

@@ -90,6 +90,7 @@ fn the_header_declares_what_the_library_exports() {
 
 #[test]
 fn the_header_numbers_algorithms_and_statuses_as_the_library_does() {
+    use candor_suite::signing::Padding;
     use candor_suite::{aead::AeadAlgorithm, hash::HashAlgorithm, key::KeyKind, mac::MacAlgorithm};
     let mut expected: BTreeMap<String, u32> = BTreeMap::from([("CANDOR_OK".to_owned(), 0)]);
     let mut expect = |family: &str, name: &str, number: u32| {
@@ -99,6 +100,7 @@ fn the_header_numbers_algorithms_and_statuses_as_the_library_does() {
     MacAlgorithm::ALL.iter().for_each(|mac| expect("MAC", mac.name(), *mac as u32));
     AeadAlgorithm::ALL.iter().for_each(|aead| expect("AEAD", aead.name(), *aead as u32));
     KeyKind::ALL.iter().for_each(|kind| expect("KEY", kind.name(), *kind as u32));
+    Padding::ALL.iter().for_each(|padding| expect("PADDING", padding.name(), *padding as u32));
     expected.extend(Status::ALL.iter().map(|(status, name)| ((*name).to_owned(), *status as u32)));
     let text = text();
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix("CANDOR_")?.split_once(" = "));

@@ -7,14 +7,17 @@ use crate::Failure;
 use crate::cli::{DecryptArguments, EncryptArguments};
 use crate::output::Talk;
 use candor_suite::container::{CHUNK, ContainerCipher, ContainerError, Cost, Header, Opener, PREFIX, Sealer};
-use candor_suite::key::{KeyKind, PublicKey, SecretKey};
+use candor_suite::key::{KeyKind, PublicKey, SM2_OVERHEAD, SecretKey};
 use std::path::Path;
 use zeroize::Zeroizing;
 
 /// The longest message that SM2 encrypts here: it has to be in memory.
 const LONGEST_SM2: usize = 1 << 20;
-/// What SM2's ciphertext has beside the message, at most.
-const AROUND_SM2: usize = 128;
+
+/// Whether such keys encrypt a message by themselves, into one ciphertext that OpenSSL reads.
+fn is_for_messages(kind: KeyKind) -> bool {
+    matches!(kind, KeyKind::Sm2 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096)
+}
 
 pub(crate) fn encrypt(arguments: &EncryptArguments, talk: Talk) -> Result<(), Failure> {
     let cipher = ContainerCipher::from(arguments.cipher);
@@ -28,8 +31,9 @@ pub(crate) fn encrypt(arguments: &EncryptArguments, talk: Talk) -> Result<(), Fa
     target.refuse_terminal("what is encrypted")?;
     let mut out = Vec::new();
     let mut sealer = match &recipient {
-        Recipient::Key(key) if key.kind() == KeyKind::Sm2 => {
-            target.write(&key.encrypt(&whole(&mut input, LONGEST_SM2)?)?)?;
+        Recipient::Key(key) if is_for_messages(key.kind()) => {
+            let most = key.longest_message().unwrap_or(LONGEST_SM2);
+            target.write(&key.encrypt(&whole(&mut input, most, key.kind())?)?)?;
             return target.finish();
         }
         Recipient::Key(key) => Sealer::to_key(key, cipher, &mut out)?,
@@ -67,8 +71,9 @@ pub(crate) fn decrypt(arguments: &DecryptArguments, talk: Talk) -> Result<(), Fa
     let mut input = Input::open(arguments.file.as_deref().unwrap_or(Path::new("-")), talk)?;
     let mut target = Target::create(arguments.output.as_deref(), Readers::Owner, arguments.force)?;
     let mut opener = match &opening {
-        Opening::Key(key) if key.kind() == KeyKind::Sm2 => {
-            target.write(&key.decrypt(&whole(&mut input, LONGEST_SM2 + AROUND_SM2)?)?)?;
+        Opening::Key(key) if is_for_messages(key.kind()) => {
+            // A ciphertext of RSA is shorter than that, and is refused if it has not the length of the modulus.
+            target.write(&key.decrypt(&whole(&mut input, LONGEST_SM2 + SM2_OVERHEAD, key.kind())?)?)?;
             return target.finish();
         }
         Opening::Key(key) => Opener::with_key(&header(&mut input)?, key)?,
@@ -103,12 +108,12 @@ fn header(input: &mut Input) -> Result<Header, Failure> {
 }
 
 /// All of a short input.
-fn whole(input: &mut Input, most: usize) -> Result<Zeroizing<Vec<u8>>, Failure> {
+fn whole(input: &mut Input, most: usize, kind: KeyKind) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let mut bytes = Zeroizing::new(vec![0; most + 1]);
     let length = input.fill(&mut bytes)?;
     if length > most {
-        let what = "SM2 encrypts one message in memory; encrypt to a key of ML-KEM instead";
-        return Err(Failure::Error(format!("input is longer than {most} bytes: {what}")));
+        let what = "encrypts one short message; encrypt to a key of ML-KEM instead";
+        return Err(Failure::Error(format!("input is longer than {most} bytes: {} {what}", kind.title())));
     }
     bytes.truncate(length);
     Ok(bytes)

@@ -10,7 +10,7 @@ use candor_suite::signing::{Choices, Signing, Verifying};
 use std::path::Path;
 
 fn choices(given: &SignatureChoices) -> Choices<'_> {
-    Choices { hash: given.hash, id: given.id.as_deref().map(str::as_bytes) }
+    Choices { hash: given.hash, id: given.id.as_deref().map(str::as_bytes), padding: given.padding }
 }
 
 pub(crate) fn execute(arguments: &SignArguments, talk: Talk) -> Result<(), Failure> {
