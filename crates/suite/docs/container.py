@@ -10,7 +10,7 @@ import struct
 import sys
 
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mlkem, x25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mlkem, rsa, x25519
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -53,6 +53,7 @@ def keys():
     yield "x25519", x25519.X25519PrivateKey.from_private_bytes(SEED[:32])
     yield "ml-kem-768", mlkem.MLKEM768PrivateKey.from_seed_bytes(SEED)
     yield "ml-kem-1024", mlkem.MLKEM1024PrivateKey.from_seed_bytes(SEED)
+    yield "rsa-2048", rsa.generate_private_key(65537, 2048)
 
 
 def main(folder):
@@ -71,9 +72,13 @@ def main(folder):
             write("suite_key_file", f"{name}.{ending}", key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, none))
         public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
         write("suite_key_file", f"{name}.pub", public)
-        if name == "p256":
+        own = {"p256": "sec1.pem", "rsa-2048": "pkcs1.pem"}.get(name)
+        if own:
             form = serialization.PrivateFormat.TraditionalOpenSSL
-            write("suite_key_file", "sec1.pem", key.private_bytes(serialization.Encoding.PEM, form, none))
+            write("suite_key_file", own, key.private_bytes(serialization.Encoding.PEM, form, none))
+        if name == "rsa-2048":
+            public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.PKCS1)
+            write("suite_key_file", "pkcs1.pub", public)
 
 
 main(sys.argv[1])
