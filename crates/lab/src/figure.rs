@@ -244,6 +244,21 @@ fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A report of a run that is nothing but these tasks.
+#[cfg(test)]
+fn sample(tasks: Vec<crate::analysis::TaskReport>) -> Report {
+    Report {
+        run: "r".into(),
+        date: String::new(),
+        machine: Default::default(),
+        commit: String::new(),
+        conditions: String::new(),
+        tasks,
+        trials: Vec::new(),
+        lints: Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

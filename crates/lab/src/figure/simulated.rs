@@ -149,7 +149,6 @@ mod tests {
     use super::*;
     use crate::Provenance;
     use crate::analysis::{Phase, Spread, TaskReport};
-    use crate::machine::Machine;
     use crate::verdict::Verdict;
 
     const MS: f64 = 1e6;
@@ -201,16 +200,7 @@ mod tests {
             counted: Vec::new(),
             refusals: Vec::new(),
         });
-        Report {
-            run: "r".into(),
-            date: String::new(),
-            machine: Machine::default(),
-            commit: String::new(),
-            conditions: String::new(),
-            tasks: tasks.collect(),
-            trials: Vec::new(),
-            lints: Vec::new(),
-        }
+        crate::figure::sample(tasks.collect())
     }
 
     /// Nine processes about a median, `by` ms apart.

@@ -197,7 +197,7 @@ mod tests {
     use crate::Provenance;
     use crate::analysis::Spread;
     use crate::figure::Shape;
-    use crate::machine::Machine;
+    use crate::figure::sample;
 
     fn row(subject: &str, median_ns: f64, verdict: Verdict) -> Row {
         Row {
@@ -230,22 +230,9 @@ mod tests {
         TaskReport { task: name.into(), what: String::new(), bytes, rows, counted: Vec::new(), refusals: Vec::new() }
     }
 
-    fn report(tasks: Vec<TaskReport>) -> Report {
-        Report {
-            run: "r".into(),
-            date: String::new(),
-            machine: Machine::default(),
-            commit: String::new(),
-            conditions: String::new(),
-            tasks,
-            trials: Vec::new(),
-            lints: Vec::new(),
-        }
-    }
-
     #[test]
     fn a_family_consists_of_tasks_that_differ_only_in_bytes() {
-        let report = report(vec![
+        let report = sample(vec![
             task("sum/64k", Some(64 << 10), 65.0),
             task("sum/1k", Some(1 << 10), 1.0),
             task("sum/batch8", Some(8 << 10), 2.0),
@@ -260,7 +247,7 @@ mod tests {
 
     #[test]
     fn each_subject_has_one_line_and_the_control_none() {
-        let report = report(vec![task("sum/1k", Some(1 << 10), 512.0), task("sum/1m", Some(1 << 20), 524288.0)]);
+        let report = sample(vec![task("sum/1k", Some(1 << 10), 512.0), task("sum/1m", Some(1 << 20), 524288.0)]);
         let figure = draw(&report).unwrap();
         let svg = figure.svg();
         assert_eq!(svg.matches("ours 2.00 GB/s").count(), 1, "{svg}");
@@ -277,7 +264,7 @@ mod tests {
             task
         };
         let (short, long) = (1 << 10, 1 << 20);
-        let report = report(vec![
+        let report = sample(vec![
             task("sum/1k", Some(short), 512.0),
             task("sum/1m", Some(long), 524288.0),
             turned("mix/1k", short, 512.0),
@@ -297,8 +284,8 @@ mod tests {
 
     #[test]
     fn without_two_sizes_there_is_no_figure() {
-        assert!(draw(&report(vec![task("sum/1k", Some(1 << 10), 1.0)])).is_none());
-        assert!(draw(&report(Vec::new())).is_none());
+        assert!(draw(&sample(vec![task("sum/1k", Some(1 << 10), 1.0)])).is_none());
+        assert!(draw(&sample(Vec::new())).is_none());
     }
 
     #[test]
