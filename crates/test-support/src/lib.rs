@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
+//! | [`counting`] | an allocator that counts what a test holds |
 //! | [`random`] | test inputs that are the same in every run |
 //! | [`openssl`] | OpenSSL's program in a directory of a test's own |
 //! | [`postgres`] | a PostgreSQL server of the tests' own |
@@ -16,6 +17,7 @@
 //! A crate names this one under `[dev-dependencies]`; `fuzz-bodies` and `residue`, which are made of tests, under `[dependencies]`.
 
 pub mod corpus;
+mod low;
 pub mod openssl;
 pub mod postgres;
 pub mod random;
@@ -28,6 +30,7 @@ pub mod runs;
 #[cfg(feature = "vectors")]
 pub mod vectors;
 
+pub use low::counting;
 pub use random::Random;
 
 use std::path::{Path, PathBuf};
