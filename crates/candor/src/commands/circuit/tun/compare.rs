@@ -160,9 +160,7 @@ impl Report {
             packets(&self.counts)
         );
         text += &paragraph("", &heading, wide);
-        if let Some(warning) = costs.elsewhere() {
-            text += &paragraph("", &warning, wide);
-        }
+        text += &costs.warning(wide);
         text.push('\n');
         let mut table = Table::new(&[&[Align::Left][..], &[Align::Right; 7], &[Align::Left]].concat());
         let heads =
