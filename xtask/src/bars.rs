@@ -6,7 +6,7 @@
 
 mod document;
 mod judge;
-mod report;
+pub(crate) mod report;
 mod table;
 
 use crate::Failure;
@@ -14,7 +14,7 @@ use crate::columns::{self, Align};
 use crate::stage::{cargo_with, program};
 use crate::workspace::Workspace;
 use judge::{Outcome, Wanted, judge, judge_figure};
-use report::{OTHER_WORK, Row, is_twice, parse_report, under};
+use report::{OTHER_WORK, Report, Row, is_twice, parse_report, under};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -55,15 +55,9 @@ fn judge_all(workspace: &Workspace, order: &Order) -> Result<Vec<Judged>, Failur
     }
     let files = if order.files.is_empty() { committed_runs(&workspace.root)? } else { order.files.clone() };
     let candor = Candor::build(workspace)?;
-    candor.verify(&files)?;
-    let mut rows = Vec::new();
-    let mut conditions = BTreeMap::new();
-    for file in &files {
-        let named = |why| format!("{}: {why}", file.display());
-        let report = parse_report(&candor.report(file)?).map_err(named)?;
-        conditions.insert(report.run.clone(), report.condition);
-        rows.extend(report.rows);
-    }
+    let reports = candor.reports(&files)?;
+    let conditions = reports.iter().map(|report| (report.run.clone(), report.condition.clone())).collect();
+    let rows: Vec<Row> = reports.into_iter().flat_map(|report| report.rows).collect();
     let known = candor.tasks();
     let judged = bars.into_iter().map(|bar| {
         let mut lines = lines(&bar, &rows, &known);
@@ -110,7 +104,7 @@ impl Order {
 }
 
 /// runs/*.jsonl by name, which begins with the date: the oldest first.
-fn committed_runs(root: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn committed_runs(root: &Path) -> Result<Vec<PathBuf>, Failure> {
     let folder = root.join("runs");
     let mut files = Vec::new();
     if folder.is_dir() {
@@ -143,6 +137,14 @@ impl Candor {
         Ok(Self(workspace.target.join("release").join(format!("candor{}", std::env::consts::EXE_SUFFIX))))
     }
 
+    /// The reports of runs that are what they say they are, in this order.
+    pub(crate) fn reports(&self, files: &[PathBuf]) -> Result<Vec<Report>, Failure> {
+        self.verify(files)?;
+        let parsed =
+            |file: &PathBuf| parse_report(&self.report(file)?).map_err(|why| format!("{}: {why}", file.display()));
+        files.iter().map(parsed).collect()
+    }
+
     /// A run's report as JSON; a file that ends in `.json` is one already.
     fn report(&self, file: &Path) -> Result<String, Failure> {
         if is_report(file) {
@@ -172,6 +174,14 @@ impl Candor {
             return Err(format!("`candor {}` failed: {}", words.display(), said.trim_end()));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Names of the CPU tiers, from least to most.
+    pub(crate) fn tiers(&self) -> Result<Vec<String>, Failure> {
+        let listed = self.says(["list", "tiers", "--format", "json"].map(OsStr::new))?;
+        let listed: Vec<Value> = serde_json::from_str(&listed).map_err(|error| format!("candor's tiers: {error}"))?;
+        let name = |tier: &Value| tier.get("tier").and_then(Value::as_str).map(str::to_owned);
+        listed.iter().map(|tier| name(tier).ok_or_else(|| "candor lists a tier without a name".to_owned())).collect()
     }
 
     /// Names of the tasks that exist; none if candor can't list them yet.
@@ -241,7 +251,9 @@ fn lines(bar: &Bar, rows: &[Row], known: &[String]) -> Vec<Line> {
 
 /// The lines of one task name or pattern: one for each task and subject that matches, or one that says there is none.
 fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<Line> {
-    let Asks::Ratio { subject, baseline, wanted, stretch, rule, peers, .. } = &bar.asks else { return Vec::new() };
+    let Asks::Ratio { subject, baseline, wanted, stretch, rule, peers, without, .. } = &bar.asks else {
+        return Vec::new();
+    };
     let named = rows.iter().map(|row| &row.task).chain(known);
     let mut tasks: Vec<&String> = named.filter(|task| matches(pattern, task)).collect();
     tasks.sort();
@@ -264,6 +276,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
                 row.task == *task && matches(baseline, &row.baseline) && !is_twice(&row.baseline, &row.subject)
             })
             .filter(|row| if subject == BEST_PEER { !row.is_ours } else { matches(subject, &row.subject) })
+            .filter(|row| without.as_ref().is_none_or(|feature| !row.features.contains(feature)))
             .collect();
         if of_task.is_empty() {
             lines.push(empty(Outcome::NotMeasured, task));
@@ -415,6 +428,17 @@ mod tests {
         let run = "2026-11-21-zen3-3f9c1a";
         assert_eq!(found(r#"["libgcrypt-*", "openssl-4*"]"#), (Outcome::Missed, run.to_owned()));
         assert_eq!(found(r#"["openssl-4*", "gmsm-*"]"#), (Outcome::CantTell, format!("{run}, without gmsm-*")));
+    }
+
+    #[test]
+    fn a_bar_about_cpus_without_an_instruction_is_judged_on_no_other() {
+        let of = |features: &str| {
+            let report = REPORT.replace(r#""machine": {}"#, &format!(r#""machine": {{"features": {features}}}"#));
+            let bar = bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5\nwithout = \"avx512ifma\"");
+            lines(&bar, &parse_report(&report).unwrap().rows, &[]).remove(0).outcome
+        };
+        assert_eq!(of(r#"["adx", "avx2"]"#), Outcome::Met);
+        assert_eq!(of(r#"["adx", "avx2", "avx512ifma"]"#), Outcome::NotMeasured);
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
     gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
     gate.stage("bars", |tally| {
         tally.check("the table of bars", crate::bars::is_documented(&workspace));
+        tally.check("the results", crate::results::are_current(&workspace));
         tally.check("the table of arms", crate::tune::arms_are_current(&workspace));
     });
     let mut tor = None;
@@ -59,6 +60,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
             tally.skip("Chromium", why.lines().next().unwrap_or_default());
         }
     });
+    gate.stage("web package", |tally| crate::wasm::package_in_the_gate(&workspace, tally));
     gate.stage("tests", |tally| {
         // Every kind of target but doc tests, which have a stage of their own.
         let words = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];

@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 12] = [
+const NEEDS: [Need; 14] = [
     Need { packages: &["gcc"], why: "the C compiler that builds AWS-LC and links every program" },
     Need { packages: &["libc6-dev"], why: "the C library's headers and start files" },
     Need { packages: &["valgrind"], why: "the constant-time check" },
@@ -23,6 +23,8 @@ const NEEDS: [Need; 12] = [
     // Without the symbols of ld.so some releases' memcheck refuses to start.
     Need { packages: &["libc6-dbg"], why: "the constant-time check (symbols that memcheck asks for)" },
     Need { packages: &["libssl3t64", "libssl3"], why: "OpenSSL as a peer" },
+    Need { packages: &["openssl"], why: "keys, signatures and digests both ways with OpenSSL's command" },
+    Need { packages: &["python3"], why: "the C library's example in Python" },
     Need { packages: &["procps"], why: "tests that kill the program and its workers (kill, pgrep)" },
     Need { packages: &["util-linux"], why: "the test of a full disk (unshare, mount)" },
     Need { packages: &["iproute2"], why: "the onion network on seven hosts (network namespaces)" },

@@ -3,6 +3,7 @@
 //! One file a command. Exit 0: all is well. 1: a check failed. 2: the command itself could not be understood or done.
 
 mod bars;
+mod book;
 mod budget;
 mod check;
 mod columns;
@@ -19,7 +20,9 @@ mod portable;
 mod published;
 mod qemu;
 mod residue;
+mod results;
 mod skyfield;
+mod slurm;
 mod stage;
 mod structure;
 mod tally;
@@ -43,7 +46,7 @@ cargo xtask COMMAND
                         stage took. STAGE is part of a stage's name; other stages are left out
                           cargo xtask test smoke
   structure             which crate may use which, where `unsafe` may stand, file sizes and names, a reason beside each dependency, docs at
-                        the head of each crate, no host names of package registries, no absolute paths of one machine
+                        the head of each crate, no host names of package registries, no absolute paths of one machine, links that lead somewhere
                           cargo xtask structure
   deny                  licences, duplicate versions, banned packages and sources, by the rules of deny.toml; advisories too, if cargo-deny and a
                         copy of RustSec's database are on this machine
@@ -74,6 +77,11 @@ cargo xtask COMMAND
                         sets each bar of bars.toml beside what was found: met, missed, can't tell, not measured. Without a file it reads
                         runs/*.jsonl; a .json file is taken as the output of `candor report`. --write puts the table into runs/README.md
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
+  results [--write]     what the runs of runs/ say of candor beside each peer, on each kind of CPU, as Markdown. --write puts it into docs/results.md and
+                        draws the pictures of docs/pictures again
+                          cargo xtask results --write
+  book                  makes web pages of docs/ and of the repository's other documents, with mdBook
+                          cargo xtask book
   build-budget [--check]
                         builds candor cold in release, with the dependencies that the login server and the monitor will bring, and compares
                         the time with the bar of six minutes. --check only looks whether the packages resolve
@@ -102,8 +110,14 @@ cargo xtask COMMAND
   portable [TARGET]     compiles cpu, primitives, gf2, onion and opaque for thumbv7em-none-eabi, wasm32-unknown-unknown and
                         aarch64-unknown-linux-gnu with warnings denied; rustup fetches the targets. The gate compiles the first
                           cargo xtask portable wasm32
-  wasm                  compiles a registration and a login by OPAQUE's hybrid to WebAssembly and runs them in node
+  wasm                  compiles a registration and a login by OPAQUE's hybrid to WebAssembly and runs them in node. Then builds the npm package of
+                        web/ in target/web/opaque, holds it to its size, and tests it in node and in Chromium, against the release build's server
                           cargo xtask wasm
+  wasm bench            measures Argon2id beside hash-wasm, and a login without key stretching, in Chromium. On a quiet machine only
+                          cargo xtask wasm bench
+  slurm                 unpacks Debian's Slurm below target, starts a controller and two nodes on this machine, and runs a sweep as a job array; takes
+                        a minute or two. Not in the gate
+                          cargo xtask slurm
   publish --dry-run     the order in which the crates go out, once each is packed and fit. Publishing itself is left to a person
                           cargo xtask publish --dry-run
   help                  this text
@@ -161,13 +175,16 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         },
         "emulate" => emulate::run(rest),
         "bars" => bars::run(rest),
+        "results" => results::run(rest),
+        "book" => no_more(command, rest).and_then(|()| book::run()),
         "build-budget" => budget::run(rest),
         "deny" => no_more(command, rest).and_then(|()| deny::run()),
         "peers" => peers::run(rest),
         "differential" => differential::run(rest),
         "tune" => tune::run(rest),
         "portable" => portable::run(rest),
-        "wasm" => no_more(command, rest).and_then(|()| Ok(wasm::run(&Workspace::here()?).failed == 0)),
+        "slurm" => no_more(command, rest).and_then(|()| slurm::run(&Workspace::here()?)),
+        "wasm" => Workspace::here().and_then(|workspace| wasm::run(&workspace, rest)),
         "docs" => published::docs(rest),
         "package" => published::package(rest),
         "publish" => published::publish(rest),
@@ -226,6 +243,8 @@ mod tests {
             "qemu",
             "emulate",
             "bars",
+            "results",
+            "book",
             "build-budget",
             "peers",
             "differential",

@@ -46,21 +46,38 @@ struct Mutant {
 /// A tier of `candor_cpu` that a mistake may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tier {
+    Adx,
     Avx512,
 }
 
 impl Tier {
     fn named(name: &str) -> Option<Self> {
-        (name == "avx512").then_some(Self::Avx512)
+        match name {
+            "adx" => Some(Self::Adx),
+            "avx512" => Some(Self::Avx512),
+            _ => None,
+        }
     }
 
     /// Why a mistake that needs it can't be noticed here, if it can't.
     fn missing(self) -> Option<&'static str> {
         match self {
+            Self::Adx if has_adx() => None,
+            Self::Adx => Some("this CPU lacks tier adx"),
             Self::Avx512 if has_avx512() => None,
             Self::Avx512 => Some("this CPU lacks tier avx512"),
         }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_adx() -> bool {
+    is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("adx")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_adx() -> bool {
+    false
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -436,6 +453,7 @@ mod tests {
         assert!(parse(&text.replace("avx512", "avx521")).unwrap_err().contains("no tier `avx521`"));
         assert!(parse(&text.replace("\"avx512\"", "512")).unwrap_err().contains("not a text"));
         assert_eq!(Tier::Avx512.missing().is_none(), has_avx512());
+        assert_eq!(parse(&text.replace("avx512", "adx")).unwrap().remove(0).needs, Some(Tier::Adx));
     }
 
     #[test]

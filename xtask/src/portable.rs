@@ -29,7 +29,7 @@ const CRATES: [&str; 6] =
     ["candor-cpu", "candor-primitives", "candor-gf2", "candor-codes", "candor-onion", "candor-opaque"];
 
 /// Everything that runs without an operating system and without C.
-pub(crate) const BARE_FEATURES: [&str; 13] = [
+pub(crate) const BARE_FEATURES: [&str; 14] = [
     "candor-opaque/unicode",
     "candor-primitives/aead",
     "candor-primitives/cmac",
@@ -40,6 +40,7 @@ pub(crate) const BARE_FEATURES: [&str; 13] = [
     "candor-primitives/ksf",
     "candor-primitives/libcrux",
     "candor-primitives/ml-kem",
+    "candor-primitives/rsa",
     "candor-primitives/rustcrypto",
     "candor-primitives/sm2",
     "candor-primitives/x25519",

@@ -8,6 +8,7 @@ mod circles;
 mod edges;
 mod fuzz;
 mod heads;
+pub(crate) mod links;
 mod manifest;
 mod modules;
 mod runs;
@@ -98,10 +99,11 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
     if manifest.exists() {
         violations.extend(fuzz::check(&read(&manifest)?, &fuzz_targets(workspace)?));
     }
-    let (mut sealed, mut citing) = (BTreeSet::new(), Vec::new());
+    let (mut sealed, mut citing, mut files) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
     for path in committed(&workspace.root)? {
         let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let shown = workspace.show(&path);
+        files.insert(shown.clone());
         violations.extend(addresses::check(&shown, &bytes));
         if let Some(run) = shown.strip_prefix("runs/").and_then(|name| name.strip_suffix(".jsonl")) {
             sealed.insert(run.to_owned());
@@ -111,6 +113,8 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
     }
     violations.extend(addresses::check_exceptions(&sealed));
     violations.extend(runs::check(&sealed, &citing));
+    citing.retain(|(file, _)| file.ends_with(".md"));
+    violations.extend(links::check(&citing, &files));
     violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((sources.len(), violations))
 }
@@ -131,7 +135,7 @@ fn fuzz_targets(workspace: &Workspace) -> Result<fuzz::Targets, Failure> {
 }
 
 /// What git tracks or would add, as far as it is there; every file where there is no repository.
-fn committed(root: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn committed(root: &Path) -> Result<Vec<PathBuf>, Failure> {
     let listed = program("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -171,7 +175,7 @@ fn stems(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<BTreeSet<Strin
     Ok(paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8; Rust sources and manifests must be", path.display()))
 }
@@ -240,7 +244,7 @@ mod tests {
                 ("crates/lab/src/helpers.rs", "//! Docs.\n"),
                 ("crates/lab/src/lib.rs", "fn f() {}\n"),
                 ("crates/cpu/Cargo.toml", "[dependencies]\nsubtle = \"2\"\n"),
-                ("docs/build.md", concat!("See /ho", "me/ada/candor.\n")),
+                ("docs/build.md", concat!("See /ho", "me/ada/candor and\n[this](gone.md).\n")),
                 ("runs/2026-11-21-zen5-000001.jsonl", "{}\n"),
                 (
                     "xtask/mutants.toml",
@@ -256,6 +260,7 @@ mod tests {
         has("crates/lab/src/lib.rs:1: ");
         has("crates/cpu/Cargo.toml:2: ");
         has("docs/build.md:1: ");
+        has("docs/build.md:2: ");
         has("xtask/mutants.toml:2: ");
         has("runs/2026-11-21-zen5-000001.jsonl:1: ");
         has("crates/cpu/Cargo.toml:1: ");

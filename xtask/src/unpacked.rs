@@ -1,4 +1,4 @@
-//! Other people's programs as Debian packages them, unpacked below `target/unpacked` for the tests: C tor, gf2x and NTL.
+//! Other people's programs as Debian packages them, unpacked below `target/unpacked` for the tests: C tor, gf2x, NTL and Slurm.
 //!
 //! Nothing is installed: no package script runs, so tor's service never starts, and the system's own libraries stay as they are.
 
@@ -75,6 +75,21 @@ pub(crate) fn gf2(target: &Path) -> Result<[PathBuf; 2], Failure> {
     quiet_step("compiling the shim over Debian's NTL", compile)?;
     write_provenance(&ntl, &[("variant", "debian"), ("build", &field(&ntl_version))])?;
     Ok([gf2x, ntl])
+}
+
+/// Slurm, for `CANDOR_SLURM`: a folder with its programs, and those of MUNGE, which it needs.
+///
+/// # Errors
+/// Why there is no Slurm to test under here.
+pub(crate) fn slurm(target: &Path) -> Result<PathBuf, Failure> {
+    let at = folder(target, "slurm")?;
+    let apt = Apt::at(&at)?;
+    let root = at.join("root");
+    for package in ["munge", "slurm-wlm-basic-plugins", "slurm-client", "slurmctld", "slurmd"] {
+        let version = apt.unpack_with_libraries(package, &root)?;
+        println!("{package} {version}");
+    }
+    Ok(root)
 }
 
 /// An empty folder of its own.

@@ -1,6 +1,10 @@
-//! `cargo xtask wasm`: OPAQUE's hybrid logs in as a WebAssembly module, with the random numbers of the page that loads it.
+//! `cargo xtask wasm`: OPAQUE as WebAssembly. A whole login without std runs in node, with the random numbers of the page that loads it; and the
+//! package for web pages is built and tested.
 //!
-//! The module is the crate `bare`; node plays the page. No std of an operating system, no generator of one, no C.
+//! The first module is the crate `bare`, and node plays the page: no std of an operating system, no generator of one, no C.
+
+mod package;
+mod pages;
 
 use crate::Failure;
 use crate::portable;
@@ -8,19 +12,28 @@ use crate::stage::{cargo_with, program, stream};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
+pub(crate) use package::in_the_gate as package_in_the_gate;
+
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the module and runs it. What is missing on this machine is a skip with its reason.
-pub(crate) fn run(workspace: &Workspace) -> Tally {
+/// Builds the modules and the package, and runs them; with `bench`, measures them in Chromium instead.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<bool, Failure> {
     let mut tally = Tally::default();
-    in_the_gate(workspace, &mut tally);
+    match words {
+        [] => {
+            in_the_gate(workspace, &mut tally);
+            package_in_the_gate(workspace, &mut tally);
+        }
+        [word] if word == "bench" => return package::bench(workspace),
+        [other, ..] => return Err(format!("`wasm` takes nothing or `bench`, but `{other}` was given")),
+    }
     println!("wasm: {}", tally.line());
-    tally
+    Ok(tally.failed == 0)
 }
 
-/// The same as a stage of the gate.
+/// The login, as a stage of the gate. What is missing on this machine is a skip with its reason.
 pub(crate) fn in_the_gate(workspace: &Workspace, tally: &mut Tally) {
-    if let Err(why) = node().and_then(|()| portable::fetch(TARGET)) {
+    if let Err(why) = answers("node").and_then(|_| portable::fetch(TARGET)) {
         println!("wasm: skipped: {why}");
         return tally.skip("wasm", why.lines().next().unwrap_or_default());
     }
@@ -28,14 +41,14 @@ pub(crate) fn in_the_gate(workspace: &Workspace, tally: &mut Tally) {
     tally.check("a login as a WebAssembly module", outcome);
 }
 
-/// Whether there is a node.
-fn node() -> Result<(), Failure> {
-    let mut asked = program("node");
+/// The version of a program, if it is there.
+fn answers(name: &str) -> Result<String, Failure> {
+    let mut asked = program(name);
     asked.arg("--version");
     match asked.output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("`node --version` failed: {}", output.status)),
-        Err(error) => Err(format!("node can't be started: {error}")),
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Ok(output) => Err(format!("`{name} --version` failed: {}", output.status)),
+        Err(error) => Err(format!("{name} can't be started: {error}")),
     }
 }
 

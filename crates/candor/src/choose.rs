@@ -1,7 +1,7 @@
 //! Finds the tasks that a user asks for.
 
-use crate::Failure;
-use candor_lab::Task;
+use crate::{Failure, published};
+use candor_lab::{SelectedBy, Task};
 use std::collections::BTreeSet;
 
 /// The tasks that the words select, in the order of the list; see [`matches()`].
@@ -19,21 +19,25 @@ pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failu
     Ok(all.filter(|(at, _)| chosen.contains(at)).map(|(_, task)| task).collect())
 }
 
-/// Where the tasks are that one word selects: the task of that name, else those that have the word among their segments
-/// (`hash/sha256`, `ml-kem-768/encaps`; `all` selects all), else those of a family (`kem/hqc`, `mceliece/decode`), whose
-/// segments go on with the parameters of a set.
+/// Where the tasks are that one word selects: the task of that name, or those of a publication's key (`kctsb-001`), else those that have the
+/// word among their segments (`hash/sha256`, `ml-kem-768/encaps`; `all` selects all but [variants](SelectedBy::Part)), else those of a family (`kem/hqc`, `mceliece/decode`),
+/// whose segments go on with the parameters of a set. Of a task that is selected by the [beginning](SelectedBy::Beginning) of its name the word must be that.
 pub(crate) fn matches(all: &[Task], word: &str) -> Vec<usize> {
     let word = word.trim_end_matches('/');
     if word.is_empty() {
         return Vec::new();
     }
-    let those = |selects: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        (0..all.len()).filter(|&at| selects(&all[at].name)).collect()
-    };
-    let ways: [&dyn Fn(&str) -> bool; 3] = [
-        &|name| name == word,
-        &|name| word == "all" || has_segments(name, word, |segment, word| segment == word),
-        &|name| has_segments(name, word, is_of_family),
+    let published = published::tasks(word);
+    let those =
+        |selects: &dyn Fn(&Task) -> bool| -> Vec<usize> { (0..all.len()).filter(|&at| selects(&all[at])).collect() };
+    let ways: [&dyn Fn(&Task) -> bool; 3] = [
+        &|task| task.name == word || published.contains(task.name.as_str()),
+        &|task| match task.selected_by {
+            SelectedBy::Beginning => task.name.strip_prefix(word).is_some_and(|rest| rest.starts_with('/')),
+            SelectedBy::All if word == "all" => true,
+            _ => has_segments(&task.name, word, |segment, word| segment == word),
+        },
+        &|task| task.selected_by != SelectedBy::Beginning && has_segments(&task.name, word, is_of_family),
     ];
     ways.into_iter().map(those).find(|found| !found.is_empty()).unwrap_or_default()
 }
@@ -133,6 +137,43 @@ mod tests {
         assert_eq!(found("sha256"), ["hash/sha256/1k", "batch/hash/sha256/1k"]);
         assert_eq!(found("sm3"), ["hash/sm3/1k"]);
         assert!(found("sm4").is_empty());
+    }
+
+    #[test]
+    fn a_long_task_is_selected_by_the_beginning_of_its_name_only() {
+        let all =
+            [Task::new("hash/sha256/1k", ""), Task::new("file/hash/sha256/1g", "").selected_by(SelectedBy::Beginning)];
+        let found = |word| matches(&all, word).into_iter().map(|at| all[at].name.as_str()).collect::<Vec<_>>();
+        for word in ["all", "hash", "sha256", "hash/sha256"] {
+            assert_eq!(found(word), ["hash/sha256/1k"], "{word}");
+        }
+        for word in ["file", "file/", "file/hash", "file/hash/sha256/1g"] {
+            assert_eq!(found(word), ["file/hash/sha256/1g"], "{word}");
+        }
+        for word in ["fi", "1g", "sha256/1g"] {
+            assert!(found(word).is_empty(), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_variant_is_selected_by_parts_of_its_name_and_not_by_all() {
+        let all = [Task::new("hash/sha256/1k", ""), Task::new("hash/sha256/10m", "").selected_by(SelectedBy::Part)];
+        let found = |word| matches(&all, word).into_iter().map(|at| all[at].name.as_str()).collect::<Vec<_>>();
+        assert_eq!(found("all"), ["hash/sha256/1k"]);
+        assert_eq!(found("10m"), ["hash/sha256/10m"]);
+        assert_eq!(found("hash"), ["hash/sha256/1k", "hash/sha256/10m"]);
+    }
+
+    #[test]
+    fn the_key_of_a_publication_selects_the_tasks_that_do_its_work() {
+        let all = candor_subjects::tasks();
+        let found = matches(&all, "kctsb-001");
+        let names: Vec<&str> = found.iter().map(|&at| all[at].name.as_str()).collect();
+        let expected = published::tasks("kctsb-001");
+        assert_eq!(names.len(), expected.len(), "each of its tasks is one of ours");
+        assert!(names.iter().all(|name| expected.contains(*name)));
+        assert!(names.contains(&"rsa/4096/pss-verify") && names.contains(&"sm2/decrypt"));
+        assert!(published::tasks("kctsb-002").is_empty() && matches(&all, "kctsb-002").is_empty());
     }
 
     #[test]

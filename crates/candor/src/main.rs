@@ -11,6 +11,7 @@ mod layout;
 mod measure;
 mod output;
 mod progress;
+mod published;
 mod signature;
 
 use clap::Parser;

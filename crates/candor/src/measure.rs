@@ -5,15 +5,16 @@ use crate::output::Talk;
 use crate::progress::Watch;
 use crate::{Failure, layout};
 use candor_lab::analysis::Report;
+use candor_lab::paired::{Builds, Program};
 use candor_lab::runfile::{Lock, Run, Tool};
-use candor_lab::session::{self, Settings, Spawn};
+use candor_lab::session::{self, Settings, Spawn, Workers};
 use candor_lab::{LabError, Task};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Seconds for each task where neither flag nor file says otherwise.
-const BUDGET: f64 = 6.0;
+pub(crate) const BUDGET: f64 = 6.0;
 
 /// Set by Ctrl-C or SIGTERM: what has been measured by then is sealed.
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
@@ -42,11 +43,15 @@ pub(crate) fn settings(
         layout,
         directory,
         repeats: None,
+        paired: None,
         tool,
-        command: std::iter::once("candor".to_owned())
-            .chain(std::env::args().skip(1).map(without_directories))
-            .collect(),
+        command: command(),
     }
+}
+
+/// The command line, as a run file has it.
+pub(crate) fn command() -> Vec<String> {
+    std::iter::once("candor".to_owned()).chain(std::env::args().skip(1).map(without_directories)).collect()
 }
 
 /// An argument as the run file has it: of an absolute path the last name alone. Run files are given to others, and the rest may name a user.
@@ -82,11 +87,40 @@ pub(crate) fn whole(interrupted: bool) -> Result<(), Failure> {
     }
 }
 
-/// Measures, seals, reads back what was sealed, and says where it is.
+/// [`measure_by`] workers that know the tasks of the list.
 pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result<Saved, Failure> {
+    measure_by(&workers()?, tasks, settings, talk)
+}
+
+/// The same of the baselines of these tasks, by this build and by others.
+pub(crate) fn measure_builds(
+    tasks: &[Task],
+    settings: Settings,
+    others: &[PathBuf],
+    talk: Talk,
+) -> Result<Saved, Failure> {
+    let worker = |path: &PathBuf| Program { path: path.clone(), arguments: vec!["worker".into()] };
+    // A name without a slash is a file here, not a program on the search path.
+    let absolute = |path: &PathBuf| {
+        std::path::absolute(path).map_err(|error| Failure::Error(format!("can't find {}: {error}", path.display())))
+    };
+    let others: Vec<PathBuf> = others.iter().map(absolute).collect::<Result<_, Failure>>()?;
+    let own = (worker(&std::env::current_exe()?), settings.tool.clone());
+    let builds = Builds::meet(own, others.iter().map(worker).collect(), tasks)?;
+    let settings = Settings { paired: Some(builds.record()), ..settings };
+    measure_by(&builds, &builds.tasks(), &settings, talk)
+}
+
+/// Measures, seals, reads back what was sealed, and says where it is.
+pub(crate) fn measure_by(
+    workers: &dyn Workers,
+    tasks: &[Task],
+    settings: &Settings,
+    talk: Talk,
+) -> Result<Saved, Failure> {
     stop_on_signals()?;
     let mut watch = Watch::new(talk.quiet, talk.verbose);
-    let finished = session::run(tasks, settings, &workers()?, &STOP, &mut |progress| watch.event(progress))?;
+    let finished = session::run(tasks, settings, workers, &STOP, &mut |progress| watch.event(progress))?;
     drop(watch);
     let run = Run::open(&finished.path)?;
     if finished.interrupted {
@@ -124,13 +158,18 @@ pub(crate) fn workers() -> Result<Spawn, Failure> {
 
 /// This program.
 pub(crate) fn tool() -> Tool {
+    Tool { sha256: Tool::digest(), ..described() }
+}
+
+/// This program without the digest of its file, which takes a while to compute.
+pub(crate) fn described() -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").into(),
         commit: option_env!("CANDOR_COMMIT").map(str::to_owned),
         dirty: option_env!("CANDOR_DIRTY") == Some("true"),
         rustc: env!("CANDOR_RUSTC").into(),
         build: env!("CANDOR_BUILD").into(),
-        sha256: Tool::digest(),
+        sha256: None,
         lock: option_env!("CANDOR_LOCK").and_then(Lock::told),
     }
 }

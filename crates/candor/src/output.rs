@@ -41,7 +41,12 @@ pub(crate) fn on_stdout(form: Form) -> Form {
 
 /// Writes data to stdout. A reader that stops early (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for bytes that need not be text, such as names of files.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(bytes) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::Error(format!("can't write to stdout: {error}")))
         }

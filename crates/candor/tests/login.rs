@@ -112,3 +112,22 @@ fn a_setting_that_is_wrong_is_named_with_where_it_stands() {
     let nothing = said(candor(home.path(), &["token", "add"]));
     assert!(nothing.contains("master.key"), "{nothing}");
 }
+
+#[test]
+fn pages_are_served_from_a_folder_that_has_them() {
+    let home = tempfile::tempdir().unwrap();
+    let pages = home.path().join("pages");
+    std::fs::create_dir(&pages).unwrap();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--pages", pages.to_str().unwrap()];
+    let refused = candor(home.path(), &serve).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0), "{said}");
+    assert!(
+        said.contains("error: pages: ") && said.contains("pages: no index.html in it; expected the folder"),
+        "{said}"
+    );
+    for page in ["index.html", "change-password.html"] {
+        std::fs::write(pages.join(page), "<!doctype html>").unwrap();
+    }
+    assert!(Serving::start(candor(home.path(), &serve)).get("/change-password").ends_with("<!doctype html>"));
+}

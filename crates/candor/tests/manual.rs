@@ -34,7 +34,7 @@ fn every_command_has_a_page_and_help() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("man1");
     said(&["man", "--all", pages.to_str().unwrap(), "--quiet"]);
-    for page in ["candor.1", "candor-run.1", "candor-onion-relay.1", "candor-login-user-show.1"] {
+    for page in ["candor.1", "candor-run.1", "candor-onion-relay.1", "candor-login-user-show.1", "candor-key-make.1"] {
         assert!(pages.join(page).is_file(), "{page} is missing");
     }
     assert!(!pages.join("candor-worker.1").exists(), "what candor starts itself needs no page");

@@ -28,6 +28,8 @@ pub enum Routine {
     Sha256Batch,
     /// SHA-384 and SHA-512.
     Sha512,
+    /// BLAKE2b.
+    Blake2b,
     /// SM3 of one message.
     Sm3,
     /// SM3 of many messages; the size is their number.
@@ -52,12 +54,13 @@ pub enum Routine {
 
 impl Routine {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Gf2Mul,
         Self::Gf2Field,
         Self::Sha256,
         Self::Sha256Batch,
         Self::Sha512,
+        Self::Blake2b,
         Self::Sm3,
         Self::Sm3Batch,
         Self::Keccak,
@@ -78,6 +81,7 @@ impl Routine {
             Self::Sha256 => "sha256",
             Self::Sha256Batch => "sha256-batch",
             Self::Sha512 => "sha512",
+            Self::Blake2b => "blake2b",
             Self::Sm3 => "sm3",
             Self::Sm3Batch => "sm3-batch",
             Self::Keccak => "keccak",

@@ -17,6 +17,7 @@ mod mceliece;
 mod ml_kem;
 mod onion;
 mod opaque;
+mod rsa;
 mod shared_secret;
 mod sm2;
 mod sm4;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         .chain(dh::CASES)
         .chain(ec::CASES.as_flattened())
         .chain(ed25519::CASES)
+        .chain(rsa::CASES.as_flattened())
         .chain(sm2::CASES)
         .chain(ml_kem::CASES)
         .chain(hqc::CASES)
@@ -122,11 +124,14 @@ const CASES: &[Case] = &[
     },
     hash("sha512@portable", ("sha512", "portable"), "portable", "sha512_portable::compress", hash::sha512),
     hash("sha512@avx2", ("sha512", "avx2"), "avx2", "sha512::compress_avx2", hash::sha512),
+    unseen("sha512@avx512", ("sha512", "avx512"), NO_AVX512, &["sha512_avx512::compress_avx512"], hash::sha512),
     hash("sm3@portable", ("sm3", "portable"), "portable", "sm3_portable::compress", hash::sm3),
     hash("sm3@avx2", ("sm3", "avx2"), "avx2", "sm3::compress_avx2", hash::sm3),
     hash("keccak@portable", ("keccak", "portable"), "portable", "keccak_portable::permute", hash::sha3_256),
     hash("keccak@avx2", ("keccak", "avx2"), "avx2", "keccak::permute_bmi", hash::sha3_256),
     hash("blake2b@portable", ("blake2b", "portable"), "portable", "blake2b_portable::compress", hash::blake2b),
+    unseen("sm3@avx512", ("sm3", "avx512"), NO_AVX512, &["sm3_avx512::compress_avx512"], hash::sm3),
+    unseen("blake2b@avx512", ("blake2b", "avx512"), NO_AVX512, &["x86_64::blake2b::compress_avx512"], hash::blake2b),
     hash("blake2b-mac@portable", ("blake2b", "portable"), "portable", "blake2b_portable::compress", hash::blake2b_mac),
     hash(
         "sha256-batch@avx2",

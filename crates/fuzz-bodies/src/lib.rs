@@ -13,4 +13,6 @@ pub mod network;
 pub mod old_hashes;
 pub mod onion;
 pub mod opaque;
+pub mod opaque_ffi;
 pub mod primitives;
+pub mod suite;

@@ -1,7 +1,9 @@
-//! Element sets of satellites, and topologies.
+//! Element sets of satellites, topologies, and circuits as lines.
 
+use candor_links::Record;
 use candor_links::orbit::{Satellite, Site, read};
 use candor_links::simulator::{Plan, World};
+use candor_links::survey::Summary;
 use candor_links::topology::{Role, Topology};
 use candor_network::HandshakeType;
 use std::time::Duration;
@@ -60,4 +62,22 @@ pub fn topology(data: &[u8]) {
     }
     let outcome = World::new(&Plan::new(topology, HandshakeType::Ntor)).expect("there are ways").build();
     assert!(outcome.built.is_some() != outcome.failure.is_some(), "{outcome:?}");
+}
+
+/// Lines from anywhere: an error, or circuits that are written again as they were read and can be counted together.
+pub fn circuits(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let mut records = Vec::new();
+    for line in text.lines() {
+        match Record::parse(line) {
+            Ok((handshake, record)) => {
+                assert_eq!(Record::parse(&record.line(handshake)).as_ref(), Ok(&(handshake, record.clone())));
+                records.push(record);
+            }
+            Err(why) => assert!(!why.is_empty()),
+        }
+    }
+    let summary = Summary::of_records(&records);
+    assert_eq!(summary.circuits, records.len());
+    assert!(summary.goodput.is_none_or(f64::is_finite));
 }

@@ -1,14 +1,16 @@
-//! Keys and ciphertexts of KEMs; scalars and points of X25519; keys and signatures of ECDSA, with SM2's ciphertexts; messages for hashes, AEADs, ciphers and CMAC.
+//! Keys and ciphertexts of KEMs; scalars and points of X25519; keys and signatures of ECDSA and RSA, with SM2's ciphertexts; messages for hashes, AEADs, ciphers and CMAC.
 
 mod ciphers;
 mod ec;
 mod ml_kem;
+mod rsa;
 mod sm2;
 mod x25519;
 
 pub use ciphers::cipher_messages;
 pub use ec::ec_bytes;
 pub use ml_kem::ml_kem_agreements;
+pub use rsa::rsa_bytes;
 pub use sm2::sm2_bytes;
 pub use x25519::x25519_agreements;
 

@@ -1,19 +1,26 @@
 //! From a run to the rows of a report. Everything is derived from the run file alone.
 
+mod beside;
+mod imported;
 mod lints;
+
+pub use beside::beside;
 
 pub use lints::across;
 
 use crate::lint::Lint;
 use crate::machine::Machine;
-use crate::plan::{TaskPlan, control_of};
-use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
+use crate::plan::{TaskPlan, asking_ns, control_of};
+use crate::runfile::{Block, Paired, RefusalRecord, Run, SubjectRecord, TaskRecord, Tool};
 use crate::stats::{Interval, deviation, fewest_processes, mean, median, needed_for_quantile, quantile};
 use crate::succession;
 use crate::trial::{self, Count};
 use crate::verdict::{self, Finding, LEVEL, Shown, Verdict};
-use crate::{Evidence, Outcomes, Provenance, Quantity};
+use crate::{Evidence, Outcomes, Provenance, Quantity, Used};
 use std::collections::BTreeMap;
+
+/// The advice where a run was stopped before a task was done.
+pub(crate) const STOPPED: &str = "the run was stopped before its plan was complete: run it again to the end";
 
 /// Everything that a report shows of one run.
 #[derive(Clone, Debug)]
@@ -26,8 +33,16 @@ pub struct Report {
     pub machine: Machine,
     /// The commit of the program, with a mark if its tree was not clean.
     pub commit: String,
-    /// Processes, duration and noise, in one line.
+    /// The program.
+    pub tool: Tool,
+    /// The builds that the run pairs.
+    pub paired: Option<Paired>,
+    /// Processes, duration and noise, in one line; of an import, where it comes from.
     pub conditions: String,
+    /// Whether nothing was measured: the figures are another tool's.
+    pub is_import: bool,
+    /// How many comparisons share the error level of 5 %.
+    pub comparisons: usize,
     /// The tasks, in the order of the plan.
     pub tasks: Vec<TaskReport>,
     /// The trials of a self-test, counted.
@@ -88,6 +103,8 @@ pub struct Row {
     pub follows_itself: Option<f64>,
     /// Attempts and successes over all processes, for work that can fail.
     pub outcomes: Option<Outcomes>,
+    /// What instructions it used, where the run says that. The control is the baseline's code and has none of its own.
+    pub used: Option<Used>,
     /// The number of processes, and of rounds in each.
     pub samples: (usize, usize),
 }
@@ -154,6 +171,10 @@ pub struct Counted {
     pub label: String,
     /// The kind of evidence. Never `measured-paired`, because a size has no rounds.
     pub evidence: Evidence,
+    /// The import that it comes from, where that is another file than the run's.
+    pub run: Option<String>,
+    /// The import's machine, in one line.
+    pub machine: Option<String>,
     /// In the order in which the subject gives them.
     pub quantities: Vec<Quantity>,
 }
@@ -203,14 +224,20 @@ impl Report {
             date: manifest.date.clone(),
             machine: manifest.machine.clone(),
             commit: manifest.tool.commit.as_ref().map_or("unknown".into(), |commit| format!("{commit}{dirty}")),
-            conditions: format!(
-                "{} processes per task, {:.0} s, others used {:.1} CPUs, steal {:.1} %, load {:.1}",
-                manifest.processes,
-                run.end.seconds,
-                run.end.during.others_cpus,
-                run.end.during.steal * 100.0,
-                run.end.during.load
-            ),
+            tool: manifest.tool.clone(),
+            paired: manifest.paired.clone(),
+            is_import: run.is_import(),
+            comparisons: manifest.comparisons,
+            conditions: run.imported_from().unwrap_or_else(|| {
+                format!(
+                    "{} processes per task, {:.0} s, others used {:.1} CPUs, steal {:.1} %, load {:.1}",
+                    manifest.processes,
+                    run.end.seconds,
+                    run.end.during.others_cpus,
+                    run.end.during.steal * 100.0,
+                    run.end.during.load
+                )
+            }),
             tasks: tasks.collect(),
             trials: trial::count(&run.trials),
             lints: Vec::new(),
@@ -252,7 +279,7 @@ fn counted(run: &Run, task: &TaskRecord) -> Vec<Counted> {
             other => other,
         };
         let label = label(&subject.subject, &subject.provenance);
-        Counted { subject: subject.subject.clone(), label, evidence, quantities }
+        Counted { subject: subject.subject.clone(), label, evidence, run: None, machine: None, quantities }
     };
     let subjects = run.subjects.iter().filter(|subject| subject.task == task.task).map(of_subject);
     subjects.filter(|counted| !counted.quantities.is_empty()).collect()
@@ -282,7 +309,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
     if blocks.is_empty() {
         return Vec::new();
     }
-    let provenance: BTreeMap<&str, &SubjectRecord> =
+    let known: BTreeMap<&str, &SubjectRecord> =
         run.subjects.iter().filter(|s| s.task == task.task).map(|s| (s.subject.as_str(), s)).collect();
 
     // Processes that died, and rounds in which work failed, count against every claim.
@@ -296,19 +323,24 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
     let floor = verdict::floor(against_baseline(&control), layout, follows_itself);
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
-    let baseline =
-        provenance.get(plan.baseline()).and_then(|subject| subject.provenance.different_operation.as_deref());
+    let baseline = known.get(plan.baseline()).and_then(|subject| subject.provenance.different_operation.as_deref());
     let mut names: Vec<&str> = plan.subjects.iter().map(String::as_str).filter(|name| *name != control).collect();
     names.push(&control);
+    let asked_baseline = median(&medians_of(&blocks, plan.baseline()))
+        .map_or(0.0, |ns| asking_share(known.get(plan.baseline()).copied(), plan, ns));
     let row = |name: &str| {
-        let known = provenance.get(name.trim_end_matches("#2")).map(|subject| subject.provenance.clone());
-        let provenance = known.unwrap_or_default();
-        let medians: Vec<f64> = blocks.iter().filter_map(|block| median(&per_operation(block, name)?)).collect();
+        let record = known.get(name.trim_end_matches("#2")).copied();
+        let provenance = record.map(|subject| subject.provenance.clone()).unwrap_or_default();
+        let medians = medians_of(&blocks, name);
         let all: Vec<f64> = blocks.iter().filter_map(|block| per_operation(block, name)).flatten().collect();
         let finding = against_baseline(name)?;
         let estimate = finding.estimate;
         let (phases, residual) = phases(&blocks, name);
         let other_work = other_work(&provenance, baseline);
+        let median_ns = median(&medians)?;
+        // What asking a program over pipes takes of its epochs is nobody's work.
+        let asking = asking_share(record, plan, median_ns) + asked_baseline;
+        let floor = floor.plus(asking.ln_1p());
         let verdict = match name {
             _ if name == plan.baseline() => Verdict::Baseline,
             _ if name == control => Verdict::Control,
@@ -318,7 +350,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             _ => verdict::judge(&finding, floor),
         };
         let advice = (verdict == Verdict::CantTell).then(|| match stopped_early {
-            true => "the run was stopped before its plan was complete: run it again to the end".to_owned(),
+            true => STOPPED.to_owned(),
             false => verdict::advice(&finding, floor, medians.len(), fewest_processes(run.manifest.comparisons)),
         });
         Some(Row {
@@ -326,7 +358,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             evidence: provenance.evidence,
             provenance,
             other_work,
-            median_ns: median(&medians)?,
+            median_ns,
             spread: spread(&all)?,
             ratio: estimate.centre.exp(),
             interval: estimate.interval.map(|interval| interval.map(f64::exp)),
@@ -337,11 +369,24 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             residual,
             follows_itself: follows_itself.filter(|gain| name == control && gain.is_finite()).map(f64::exp_m1),
             outcomes: outcomes(blocks.iter().copied(), name),
+            used: known.get(name).and_then(|subject| subject.used.clone()),
             samples: (medians.len(), plan.rounds),
             process_medians_ns: medians,
         })
     };
     names.into_iter().filter_map(row).collect()
+}
+
+/// The median of each process, in nanoseconds per operation.
+fn medians_of(blocks: &[&Block], subject: &str) -> Vec<f64> {
+    blocks.iter().filter_map(|block| median(&per_operation(block, subject)?)).collect()
+}
+
+/// How much of an epoch asking takes, if the subject is a program, as a fraction of the rest.
+fn asking_share(subject: Option<&SubjectRecord>, plan: &TaskPlan, median_ns: f64) -> f64 {
+    let asking = subject.map_or(0.0, |subject| asking_ns(&subject.quantities));
+    let work = (median_ns * plan.iterations as f64 - asking).max(1.0);
+    if asking > 0.0 { asking / work } else { 0.0 }
 }
 
 /// How a subject's work differs from that of a baseline with these words about its own. Two with the same words do the same work.

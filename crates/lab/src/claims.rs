@@ -27,6 +27,17 @@ pub struct Claims {
     /// The figures that they are drawn in, beside a run's.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Drawing>,
+    /// How a run [answers](crate::report::Answer) it row by row.
+    #[serde(default)]
+    pub answer: Asked,
+}
+
+/// What a publication's rows are answered with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Beginnings of the names of peers that have a column each: the publication's own peer, in the versions of today.
+    pub peers: Vec<String>,
 }
 
 /// One number.
@@ -180,6 +191,13 @@ pub enum Found {
         /// Nanoseconds per operation.
         median_ns: f64,
     },
+    /// How often it can be done in a second, for a claim that says so.
+    Rate {
+        /// Operations per second, one after another.
+        per_second: f64,
+        /// Nanoseconds per operation.
+        median_ns: f64,
+    },
     /// Another number of all epochs, as the claim has it.
     OfEpochs {
         /// Which.
@@ -206,6 +224,7 @@ impl Found {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Time { median_ns } => time(*median_ns),
+            Self::Rate { per_second, .. } => Quantity::new("", *per_second, "ops/s").amount(),
             Self::OfEpochs { statistic, ns } => format!("{} {}", statistic.word(), time(*ns)),
             Self::Counted(quantity) => quantity.amount(),
         }
@@ -308,6 +327,10 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
         _ => phase.map(|phase| (phase.median_ns, &phase.spread)),
     };
     let found = measured.and_then(|(median_ns, spread)| claim.statistic.found(median_ns, spread));
+    let found = found.map(|found| match found {
+        Found::Time { median_ns } if claim.unit == "ops/s" => Found::Rate { per_second: 1e9 / median_ns, median_ns },
+        found => found,
+    });
     if let Some((_, spread)) = measured.filter(|_| found.is_none()) {
         let text = format!("here are {} epochs, too few for {}", spread.epochs, claim.statistic.word());
         lints.push(("too-few-for-percentile", text));

@@ -4,7 +4,37 @@
 //! each is the only call site of its kind: it is never inlined and calls every subject through `dyn`.
 
 use crate::Subject;
+use crate::turn::{Place, Timed, Turn};
 use std::time::Instant;
+
+/// Takes a subject's turn: operations outside the clock, then an epoch, and before or after that its phases. `switches` counts how often the processor was
+/// taken away. The error says what the subject did wrong.
+pub(crate) fn take(subject: &mut dyn Subject, turn: &Turn, switches: impl Fn() -> i64) -> Result<Timed, String> {
+    if let Some(timed) = subject.timed_elsewhere(turn) {
+        return timed;
+    }
+    if turn.unclocked > 0 {
+        epoch(subject, turn.unclocked);
+    }
+    let (before, failures) = (switches(), failures_of(subject));
+    let phased = |subject: &mut dyn Subject, place: Place| {
+        if turn.phases != Some(place) {
+            return Ok(Vec::new());
+        }
+        let sums = phased_epoch(subject, turn.iterations);
+        sums.ok_or_else(|| "did not report the end of each of its phases exactly once".to_owned())
+    };
+    let mut phases = phased(subject, Place::First)?;
+    let ns = epoch(subject, turn.iterations).max(1);
+    phases.extend(phased(subject, Place::Last)?);
+    let (disturbed, failed) = (switches() != before, failures_of(subject) != failures);
+    Ok(Timed { ns, phases, disturbed, failed, outcomes: subject.outcomes() })
+}
+
+/// How often the subject's work has failed.
+pub(crate) fn failures_of(subject: &dyn Subject) -> u64 {
+    subject.outcomes().map_or(0, |outcomes| outcomes.attempts.saturating_sub(outcomes.successes))
+}
 
 /// The wall time of `iterations` operations in nanoseconds.
 #[inline(never)]

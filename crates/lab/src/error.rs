@@ -16,9 +16,40 @@ pub enum LabError {
         /// What is wrong and what to do.
         why: String,
     },
+    /// The output of another tool can't be imported.
+    #[error("{path}, line {line}: {why}")]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// Line number, counted from 1.
+        line: usize,
+        /// What is wrong and what to do.
+        why: String,
+    },
     /// A file of published numbers is not valid.
     #[error("invalid claims: {0}")]
     Claims(String),
+    /// A recipe of a sweep is not valid.
+    #[error("invalid recipe of a sweep: {0}")]
+    Recipe(String),
+    /// A file of a sweep is not what it should be.
+    #[error("{path}, line {line}: {why}")]
+    Sweep {
+        /// The file.
+        path: PathBuf,
+        /// Line number, counted from 1.
+        line: usize,
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// A plan has no shard of this number.
+    #[error("no shard {index}: the plan has {shards}, from 0 to {}", shards.saturating_sub(1))]
+    NoShard {
+        /// The number.
+        index: u64,
+        /// How many there are.
+        shards: u64,
+    },
     /// The operating system reported an error.
     #[error("{doing} {path}: {source}")]
     Io {
@@ -29,6 +60,9 @@ pub enum LabError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// Runs have nothing to be compared by.
+    #[error("nothing to compare: {0}")]
+    NothingToCompare(String),
     /// A figure can't be written in the form asked for.
     #[error("can't draw figure {figure}: {why}")]
     Figure {
@@ -43,6 +77,14 @@ pub enum LabError {
     /// A worker process failed before it could say which subject was at fault.
     #[error("can't run a worker process: {0}")]
     Worker(String),
+    /// Another build can't be paired with this one.
+    #[error("can't pair with {path}: {why}")]
+    Build {
+        /// The program.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        why: String,
+    },
     /// No task has a subject that can be measured.
     #[error("nothing to measure: every task lacks its baseline\n{}", .0.join("\n"))]
     AllRefused(Vec<String>),

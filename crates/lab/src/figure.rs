@@ -17,8 +17,11 @@ mod phases;
 mod png;
 mod quoted;
 mod simulated;
+mod slopes;
 mod strip;
 mod svg;
+#[cfg(feature = "figures")]
+mod tex;
 mod throughput;
 
 pub use heat::{Cell, HeatMap};
@@ -28,7 +31,10 @@ pub use pdf::pdf;
 #[cfg(feature = "figures")]
 pub use png::png;
 pub use quoted::quoted;
+pub use slopes::slopes;
 pub(crate) use svg::escape;
+#[cfg(feature = "figures")]
+pub use tex::tex;
 
 use crate::analysis::Report;
 
@@ -246,13 +252,17 @@ fn plain(value: f64) -> String {
 
 /// A report of a run that is nothing but these tasks.
 #[cfg(test)]
-fn sample(tasks: Vec<crate::analysis::TaskReport>) -> Report {
+pub(crate) fn sample(tasks: Vec<crate::analysis::TaskReport>) -> Report {
     Report {
         run: "r".into(),
         date: String::new(),
         machine: Default::default(),
         commit: String::new(),
+        tool: Default::default(),
+        paired: None,
         conditions: String::new(),
+        is_import: false,
+        comparisons: 1,
         tasks,
         trials: Vec::new(),
         lints: Vec::new(),

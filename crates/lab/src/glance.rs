@@ -30,7 +30,7 @@ pub fn glance(task: &Task, seed: u64, budget: Duration) -> Vec<Glance> {
     let Some(first) = task.entries.first() else { return Vec::new() };
     let made = task.entries.iter().filter_map(|entry| make(&entry.subject, || entry.make(), seed).ok());
     let mut ready: Vec<Ready> = made.collect();
-    expel_the_wrong(&mut ready, &mut |_| ());
+    expel_the_wrong(&mut ready, false, &mut |_| ());
     if ready.first().is_none_or(|ready| ready.name != first.subject) {
         return Vec::new();
     }

@@ -41,11 +41,17 @@ pub enum Habit {
     OneAfterAnother,
     /// Leaves secrets behind in memory that it gives back.
     WipesNothing,
+    /// Multiplies what comes from outside by a random number before it works on it with a secret key.
+    Blinds,
+    /// Looks at a key that it has made once more: whether its parts belong together, or whether it undoes what it does.
+    ChecksMadeKey,
+    /// Makes each prime from two smaller ones, where others draw numbers until one is a prime.
+    AuxiliaryPrimes,
 }
 
 impl Habit {
     /// All habits, in the order in which they are told.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::DrawsBySystemCall,
         Self::DrawsFromStore,
         Self::Hashes,
@@ -55,6 +61,9 @@ impl Habit {
         Self::Batches,
         Self::OneAfterAnother,
         Self::WipesNothing,
+        Self::Blinds,
+        Self::ChecksMadeKey,
+        Self::AuxiliaryPrimes,
     ];
 
     /// The end of the sentence "only this one …".
@@ -70,6 +79,9 @@ impl Habit {
             Self::Batches => "works on several at once",
             Self::OneAfterAnother => "works one after another",
             Self::WipesNothing => "wipes nothing",
+            Self::Blinds => "blinds",
+            Self::ChecksMadeKey => "checks the key that it has made",
+            Self::AuxiliaryPrimes => "makes primes from auxiliary primes",
         }
     }
 
@@ -92,6 +104,9 @@ impl Habit {
             Self::Batches => &["as one batch"],
             Self::OneAfterAnother => &["one after another"],
             Self::WipesNothing => &["nothing is wiped", "nothing wiped"],
+            Self::Blinds => &["blinded by"],
+            Self::ChecksMadeKey => &["checks the finished key"],
+            Self::AuxiliaryPrimes => &["from two auxiliary primes"],
         }
     }
 

@@ -30,14 +30,15 @@ pub struct Explanation {
 pub const LINTS: &[Explanation] = &[
     Explanation {
         name: "clock-too-coarse",
-        fires: "an epoch lasted less than 1000 steps of the clock",
+        fires: "an epoch lasted less than 1000 steps of the clock; of an imported figure, if a step of its tool's clock or of its digits is over 0.5 % of it, or if all \
+                times of a tool are whole microseconds, milliseconds or seconds",
         why: "A published table gave medians of 5.00, 13.00, 11.00 and 30.00 µs. Its clock counted whole microseconds, which \
               is up to 20 % of the value.",
-        then: "Use a larger --budget, so that an epoch contains more operations.",
+        then: "Use a larger --budget, so that an epoch contains more operations; let the other tool measure longer.",
     },
     Explanation {
         name: "identical-values",
-        fires: "three or more rows have exactly the same median",
+        fires: "three or more rows have exactly the same median, or three or more imported figures of a tool exactly the same value",
         why: "A published report gave 1,000 op/s for each of twelve different curve operations: its harness could not \
               measure less than a millisecond. Another had two columns that were copies of each other.",
         then: "Look at the raw epochs in the run file. Suspect the harness before the libraries.",
@@ -50,13 +51,13 @@ pub const LINTS: &[Explanation] = &[
     },
     Explanation {
         name: "different-machine",
-        fires: "a report contains runs from different machines",
+        fires: "a report contains runs from different machines, or imported figures of a machine that is not known to be the run's",
         why: "A program was said to be 5.2 times faster than a paper's, but it ran on a laptop and the paper's on a Raspberry Pi.",
         then: "Compare the ratios within each machine, not the times.",
     },
     Explanation {
         name: "different-operation",
-        fires: "the timed call of a subject does not do exactly the same as the baseline's, by what is written of the two",
+        fires: "the timed call of a subject does not do exactly the same as the baseline's, by what is written of the two; an imported figure is of another number of bytes than its task",
         why: "One publication compared a whole handshake with the sum of three operations, another the generation of a key \
               with the parsing of one.",
         then: "Read what the row says it does. It gets no verdict and stands in no plot of ratios; compare rows that do the same work.",
@@ -64,15 +65,17 @@ pub const LINTS: &[Explanation] = &[
     Explanation {
         name: "unlike-conditions",
         fires: "a timed call draws randomness by a system call, reads or checks a key or keeps one parsed, hashes, allocates its memory, works on several at once or \
-                one after another, or wipes nothing, and the baseline's does not, or the other way round",
+                one after another, wipes nothing, blinds, checks a key that it has made or makes its primes from auxiliary ones, and the baseline's does not, or the other \
+                way round",
         why: "A system call for randomness takes 360 to 500 ns, up to 6 % of a key pair, and mapping 256 MiB a third of Argon2id. It is part of what a library \
               costs, and no part of its arithmetic.",
         then: "Take the difference for that of two libraries as they are, not of two kernels.",
     },
     Explanation {
         name: "peer-not-at-its-best",
-        fires: "a subject is known not to use instructions that this CPU has",
-        why: "A machine seemed four times slower at ML-KEM because its library had been built without AVX2.",
+        fires: "a subject is known not to use instructions that this CPU has: by what it says, or because at most one in fifty samples of its call is beyond scalar code and SSE, and \
+                a faster one of the same work is at AVX2, AVX-512, SHA, AES or other special instructions in half of its own",
+        why: "A machine seemed four times slower at ML-KEM because its library had been built without AVX2. A library may also see all features and use none of them.",
         then: "Build or load the library for this CPU, then measure again.",
     },
     Explanation {
@@ -136,6 +139,12 @@ pub const LINTS: &[Explanation] = &[
               itself in a round: an advantage over every peer. In runs from before 2026-11-25 it had up to 1.6 % from that.",
         then: "Trust no difference as small as that; it is part of the floor. Newer runs let every subject do some operations right before its epoch, outside the \
                clock, which makes it smaller.",
+    },
+    Explanation {
+        name: "asked-over-pipes",
+        fires: "a subject is a program of its own, which is asked over pipes for each epoch",
+        why: "A question and an answer take some microseconds, in which two processes change places, and no other subject has that in its epochs.",
+        then: "Trust no difference smaller than the row's floor, which contains it. A larger --budget makes epochs longer and the share smaller.",
     },
     Explanation {
         name: "process-lost",

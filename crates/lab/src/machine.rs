@@ -106,6 +106,17 @@ impl Machine {
         }
     }
 
+    /// A machine of which only the CPU's name is known, as somebody tells it. Empty if not even that.
+    #[must_use]
+    pub fn told(cpu: &str) -> Self {
+        Self { cpu: cpu.to_owned(), arch: "unknown".to_owned(), ..Self::default() }
+    }
+
+    /// Whether nothing but a name is known of it.
+    fn is_told(&self) -> bool {
+        self.cpus == 0
+    }
+
     /// A word for file names: the microarchitecture if known, otherwise a short form of the model's name.
     pub fn short_name(&self) -> String {
         self.microarchitecture().map_or_else(|| self.former_short_name(), str::to_owned)
@@ -162,6 +173,9 @@ impl Machine {
 
     /// One line for the head of a report.
     pub fn line(&self) -> String {
+        if self.is_told() {
+            return if self.cpu.is_empty() { "unknown machine".into() } else { format!("{} (as told)", self.cpu) };
+        }
         let cpu = if self.cpu.is_empty() { self.arch.as_str() } else { self.cpu.as_str() };
         let virtual_machine = if self.virtual_machine { ", virtual machine" } else { "" };
         format!("{cpu} ({}), {} CPUs{virtual_machine}, {}", self.short_name(), self.cpus, self.os)
@@ -169,7 +183,24 @@ impl Machine {
 
     /// Whether times measured on both machines can be compared.
     pub fn same_as(&self, other: &Self) -> bool {
-        (&self.cpu, &self.cpu_id, &self.features) == (&other.cpu, &other.cpu_id, &other.features)
+        let is_known = !self.is_told() && !other.is_told();
+        is_known && (&self.cpu, &self.cpu_id, &self.features) == (&other.cpu, &other.cpu_id, &other.features)
+    }
+
+    /// In what two machines of one kind differ all the same, each with what it is on this one and on the other.
+    pub fn unlike(&self, other: &Self) -> Vec<(&'static str, String, String)> {
+        let of = |machine: &Self| {
+            let switch = |on: Option<bool>| on.map_or("unknown", |on| if on { "on" } else { "off" }).to_owned();
+            [
+                ("boost", switch(machine.boost)),
+                ("governor", machine.governor.clone().unwrap_or("unknown".into())),
+                ("threads that share cores", switch(machine.smt)),
+                ("hypervisor", switch(Some(machine.virtual_machine))),
+                ("number of CPUs", machine.cpus.to_string()),
+            ]
+        };
+        let pairs = of(self).into_iter().zip(of(other));
+        pairs.filter(|(one, two)| one != two).map(|((what, one), (_, two))| (what, one, two)).collect()
     }
 }
 
@@ -302,6 +333,42 @@ mod tests {
 
     fn machine(cpu: &str, id: &str) -> Machine {
         Machine { cpu: cpu.into(), cpu_id: id.into(), arch: "x86_64".into(), ..Machine::default() }
+    }
+
+    #[test]
+    fn a_machine_that_was_only_told_is_the_same_as_none() {
+        let told = Machine::told("A CPU");
+        assert_eq!((told.line().as_str(), Machine::told("").line().as_str()), ("A CPU (as told)", "unknown machine"));
+        assert!(!told.same_as(&told) && !Machine::told("").same_as(&Machine::told("")));
+        let known = Machine { cpus: 2, ..told.clone() };
+        assert!(known.same_as(&known) && !known.same_as(&told) && !told.same_as(&known));
+    }
+
+    #[test]
+    fn machines_of_one_kind_may_differ_in_how_they_are_set() {
+        let one = Machine { boost: Some(true), governor: Some("performance".into()), cpus: 4, ..machine("A CPU", "") };
+        assert!(one.unlike(&one).is_empty());
+        assert!(one.unlike(&Machine { memory_mib: 1, ..one.clone() }).is_empty());
+        let set = [
+            Machine { boost: Some(false), ..one.clone() },
+            Machine { governor: None, ..one.clone() },
+            Machine { smt: Some(true), ..one.clone() },
+            Machine { virtual_machine: true, ..one.clone() },
+            Machine { cpus: 2, ..one.clone() },
+        ];
+        let said: Vec<_> = set.iter().flat_map(|other| one.unlike(other)).collect();
+        let text = |text: &str| text.to_owned();
+        assert_eq!(
+            said,
+            [
+                ("boost", text("on"), text("off")),
+                ("governor", text("performance"), text("unknown")),
+                ("threads that share cores", text("unknown"), text("on")),
+                ("hypervisor", text("off"), text("on")),
+                ("number of CPUs", text("4"), text("2")),
+            ]
+        );
+        assert!(set.iter().all(|other| one.same_as(other)));
     }
 
     #[test]

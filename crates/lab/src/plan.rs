@@ -1,8 +1,13 @@
 //! The plan of a run. It is fixed before the first sample, so that nobody can stop when the numbers look good.
 
+use crate::Quantity;
 use crate::stats::fewest_processes;
+use crate::verdict::LEAST_FLOOR;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// Name of the quantity that says what asking a program over pipes costs, in nanoseconds.
+pub const ASKING: &str = "asking it over pipes";
 
 /// How long an epoch of the fastest subject should take.
 const EPOCH: Duration = Duration::from_millis(1);
@@ -10,14 +15,23 @@ const EPOCH: Duration = Duration::from_millis(1);
 /// How many steps of the clock an epoch must take; if it takes fewer, the lint `clock-too-coarse` fires.
 pub const QUANTA: u64 = 1000;
 
-/// The fewest rounds that make a median per process.
-pub(crate) const FEWEST_ROUNDS: usize = 5;
+/// The fewest rounds that make a median per process, whatever the budget.
+pub const FEWEST_ROUNDS: usize = 5;
 
 /// More rounds than this don't narrow the interval, because the rest of the noise differs between processes.
 pub(crate) const MOST_ROUNDS: usize = 2000;
 
 /// A simulation needs no more than this of the budget: what it draws does not get better by the clock.
 const SIMULATIONS: Duration = Duration::from_millis(500);
+
+/// The largest part of an epoch that asking a program may take.
+pub const MOST_ASKING: f64 = 0.02;
+
+/// The quantity that says what asking a program costs.
+pub(crate) fn asking_ns(quantities: &[Quantity]) -> f64 {
+    let asking = quantities.iter().find(|quantity| quantity.name == ASKING && quantity.unit == "ns");
+    asking.map_or(0.0, |asking| asking.value.max(0.0))
+}
 
 /// The plan of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +67,8 @@ pub struct Probed {
     pub ns: f64,
     /// Whether it has phases, so that each round times it twice.
     pub phased: bool,
+    /// What an epoch contains besides the operations, in nanoseconds: the asking of a program over pipes. Zero for all others.
+    pub asking_ns: f64,
     /// Whether its time is virtual. An epoch is then one operation, so that medians and percentiles are those of operations.
     pub simulated: bool,
 }
@@ -74,7 +90,11 @@ impl TaskPlan {
         let wanted = EPOCH.as_nanos() as f64 / fastest;
         let affordable = budget / (round * FEWEST_ROUNDS as f64);
         let least = (quantum_ns * QUANTA) as f64 / fastest;
-        let iterations = if simulated { 1.0 } else { wanted.min(affordable.max(least)).ceil().max(1.0) };
+        // Epochs long enough for what asking costs, as far as the budget goes.
+        let asking = |subject: &Probed| subject.asking_ns / (subject.ns.max(0.1) * LEAST_FLOOR);
+        let asking = probed.iter().map(asking).fold(0.0, f64::max).min(affordable);
+        let wanted = wanted.min(affordable.max(least)).max(asking);
+        let iterations = if simulated { 1.0 } else { wanted.ceil().max(1.0) };
         let rounds = (budget / turns_ns(probed, iterations as u64)) as usize;
         // Complete Latin squares if they fit, so that every subject stands in every position equally often.
         let square = subjects.len();
@@ -85,6 +105,12 @@ impl TaskPlan {
             _ => rounds,
         };
         Some(Self { subjects, iterations: iterations as u64, rounds })
+    }
+
+    /// The part of an epoch that asking this subject takes.
+    #[must_use]
+    pub fn asking_share(&self, asking_ns: f64, ns: f64) -> f64 {
+        if asking_ns > 0.0 { asking_ns / (asking_ns + ns.max(0.1) * self.iterations as f64) } else { 0.0 }
     }
 
     /// How long the rounds of one process take, roughly, by what the probe found.
@@ -131,7 +157,7 @@ mod tests {
     fn probed(ns: &[f64]) -> Vec<Probed> {
         ns.iter()
             .enumerate()
-            .map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false, simulated: false })
+            .map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false, asking_ns: 0.0, simulated: false })
             .collect()
     }
 
@@ -175,6 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn epochs_are_longer_for_a_program_as_far_as_the_budget_goes() {
+        let mut probed = probed(&[1000.0, 2000.0]);
+        let plan = |probed: &[Probed], budget| TaskPlan::new(probed, 9, Duration::from_secs(budget), 30).unwrap();
+        assert_eq!(plan(&probed, 90).iterations, 1000);
+        // 20 µs are 0.5 % of 4 ms.
+        probed[1].asking_ns = 20_000.0;
+        let long = plan(&probed, 90);
+        assert_eq!(long.iterations, 2000);
+        assert!((long.asking_share(20_000.0, 2000.0) - 0.005).abs() < 1e-4);
+        // A second for all nine: five rounds of three subjects take no more.
+        probed[1].asking_ns = 20e6;
+        let short = plan(&probed, 1);
+        assert!(short.iterations < 6000 && short.asking_share(20e6, 2000.0) > MOST_ASKING, "{short:?}");
+        assert_eq!(short.asking_share(0.0, 2000.0), 0.0);
+    }
+
+    #[test]
     fn there_are_half_as_many_processes_again_as_needed() {
         assert_eq!((default_processes(1), default_processes(60)), (9, 18));
     }
@@ -182,8 +225,8 @@ mod tests {
     #[test]
     fn the_expected_time_counts_every_subject_and_the_control() {
         let probed = [
-            Probed { subject: "a".into(), ns: 100.0, phased: false, simulated: false },
-            Probed { subject: "b".into(), ns: 50.0, phased: true, simulated: false },
+            Probed { subject: "a".into(), ns: 100.0, phased: false, asking_ns: 0.0, simulated: false },
+            Probed { subject: "b".into(), ns: 50.0, phased: true, asking_ns: 0.0, simulated: false },
         ];
         let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000 };
         // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times.
@@ -191,7 +234,7 @@ mod tests {
         let single = TaskPlan { iterations: 1, ..plan };
         assert_eq!(single.rounds_take(&probed), Duration::from_micros(600));
         // Slow operations exceed the budget: the rounds are never fewer than five.
-        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, simulated: false }];
+        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, simulated: false }];
         let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
         assert!(plan.rounds_take(&slow) >= Duration::from_secs(10));
     }

@@ -1,6 +1,6 @@
 //! Sizes, counts and rates: what is counted rather than timed.
 
-use crate::units::three_digits;
+use crate::units::{three_digits, time};
 use serde::{Deserialize, Serialize};
 
 /// A size, a count or a rate of a subject's work: the bytes of a message, the cells that it fills.
@@ -37,8 +37,11 @@ impl Quantity {
         Self::count(name, message.len(), "bytes")
     }
 
-    /// `1408 bytes`, `99.3 %`: whole numbers in full, others with three significant digits.
+    /// `1408 bytes`, `99.3 %`: whole numbers in full, others with three significant digits; times in the unit that fits.
     pub(crate) fn amount(&self) -> String {
+        if self.unit == "ns" {
+            return time(self.value);
+        }
         let whole = self.value.fract() == 0.0 && self.value.abs() < 1e15;
         let value = if whole { format!("{:.0}", self.value) } else { three_digits(self.value) };
         format!("{value} {}", self.unit)
@@ -55,5 +58,6 @@ mod tests {
         assert_eq!(Quantity::count("traffic", 12_345_678, "bytes").amount(), "12345678 bytes");
         assert_eq!(Quantity::new("success rate", 97.56, "%").amount(), "97.6 %");
         assert_eq!(Quantity::new("nothing", 0.0, "%").amount(), "0 %");
+        assert_eq!(Quantity::new("time", 2_500_000.0, "ns").amount(), "2.50 ms");
     }
 }

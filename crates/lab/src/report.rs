@@ -1,10 +1,18 @@
 //! Reports in several forms. Each form is a function from [`Report`] to text.
 
+mod answer;
+mod artifact;
+mod comparison;
 mod csv;
 mod html;
 mod json;
 mod markdown;
+mod tex;
 mod text;
+
+pub use answer::Answer;
+pub use artifact::{ARTIFACT_MARK, PREVIEW_MARK, artifact, preview, shell_path};
+pub use comparison::render as render_comparison;
 
 use crate::Quantity;
 use crate::analysis::{Counted, Report, Row, TaskReport};
@@ -28,6 +36,8 @@ pub enum Form {
     Json,
     /// One self-contained web page with figures.
     Html,
+    /// Tables for a paper, in LaTeX with package booktabs.
+    Tex,
 }
 
 /// Renders reports one after the other, and the claims that stand beside their rows. CSV omits claims.
@@ -39,6 +49,7 @@ pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
         Form::Csv => csv::render(reports),
         Form::Json => json::render(reports, claims),
         Form::Html => html::render(reports, claims),
+        Form::Tex => tex::render(reports, claims),
     }
 }
 

@@ -2,14 +2,16 @@
 
 mod spawn;
 
+pub use crate::pipe::WorkerDeath;
 pub use spawn::{InProcess, Spawn};
 
 use crate::machine::{Counters, Machine};
-use crate::plan::{Probed, TaskPlan, default_processes};
+use crate::plan::{MOST_ASKING, Probed, TaskPlan, default_processes};
 use crate::runfile::*;
 use crate::schedule::{self, Due, Schedule};
+use crate::units::time;
 use crate::worker::{Reply, Request};
-use crate::{Imported, LabError, Random, Task, clock};
+use crate::{Imported, LabError, Random, Task, Used, clock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +34,8 @@ pub struct Settings {
     pub layout: Option<Layout>,
     /// The run that this one repeats.
     pub repeats: Option<String>,
+    /// The builds that are paired, if the workers are those of several builds.
+    pub paired: Option<Paired>,
     /// The program that measures.
     pub tool: Tool,
     /// The command line as typed.
@@ -58,17 +62,6 @@ pub trait Workers {
         patience: Duration,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerDeath>;
-}
-
-/// How a worker ended before it had served its request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WorkerDeath {
-    /// It could not be started.
-    NotStarted(String),
-    /// It was told to stop. (Ctrl-C reaches the whole process group.)
-    Stopped,
-    /// It crashed.
-    Crashed(String),
 }
 
 /// What happens during a run, reported while it goes on.
@@ -129,8 +122,15 @@ pub fn run(
         let probe = probe(task, settings, workers, seed, watch)?;
         probes.push((task, probe));
     }
-    let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
-    let processes = settings.processes.unwrap_or_else(|| default_processes(comparisons));
+    let counted = |probes: &[(&Task, Probe)]| {
+        let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
+        (comparisons, settings.processes.unwrap_or_else(|| default_processes(comparisons)))
+    };
+    let (_, processes) = counted(&probes);
+    for (task, probe) in &mut probes {
+        refuse_costly(task, probe, processes, settings.budget, quantum, watch);
+    }
+    let (comparisons, processes) = counted(&probes);
     // Probing took a while; what other processes did meanwhile is the noise before the measurement.
     let before = Counters::now().since(counters);
 
@@ -159,12 +159,16 @@ pub fn run(
         seed,
         comparisons,
         processes,
-        settings: resolved(settings),
+        settings: resolved(
+            settings,
+            probes.iter().any(|(_, probe)| probe.subjects.iter().any(|subject| subject.used.is_some())),
+        ),
         machine: Machine::here(),
         before,
         clock_quantum_ns: quantum,
         layout: settings.layout.clone(),
         repeats: settings.repeats.clone(),
+        paired: settings.paired.clone(),
         tried: Vec::new(),
     };
     let mut file = RunWriter::begin(&settings.directory, &manifest)?;
@@ -177,7 +181,7 @@ pub fn run(
             plan,
         }))?;
         for subject in &probe.subjects {
-            file.append(&Record::Subject(subject.clone()))?;
+            file.append(&Record::Subject(Box::new(subject.clone())))?;
         }
         for out in &probe.out {
             file.append(&Record::Refusal(out.clone()))?;
@@ -208,6 +212,21 @@ struct Probe {
     took: Duration,
 }
 
+impl Probe {
+    /// Notes what a subject used. What this machine is not said to have is no finding.
+    fn saw(&mut self, subject: &str, used: Used) {
+        let used = used.check(&Machine::here().features).map_or_else(Used::Skipped, |()| used);
+        self.subjects.iter_mut().filter(|able| able.subject == subject).for_each(|able| able.used = Some(used.clone()));
+    }
+
+    /// Notes why the others were not watched.
+    fn not_seen(&mut self, why: &str) {
+        for able in &mut self.subjects {
+            able.used.get_or_insert_with(|| Used::Skipped(why.to_owned()));
+        }
+    }
+}
+
 fn probe(
     task: &Task,
     settings: &Settings,
@@ -229,7 +248,8 @@ fn probe(
         let mut probe = Probe { able: Vec::new(), subjects: Vec::new(), out: Vec::new(), took: Duration::ZERO };
         let began = Instant::now();
         let mut trying = String::new();
-        let request = Request::Probe { task: task.name.clone(), seed, without: without.clone() };
+        let (mut watches, mut watching) = (false, None);
+        let request = Request::Probe { task: task.name.clone(), seed, without: without.clone(), watched: true };
         let mut failed = None;
         let served = workers.serve(&request, 0, PROBE_PATIENCE, &mut |reply| {
             probe.able.extend(reply.probed());
@@ -237,23 +257,45 @@ fn probe(
                 Reply::Trying(subject) => trying = subject,
                 Reply::Able { subject, provenance, quantities, .. } => {
                     let task = task.name.clone();
-                    probe.subjects.push(SubjectRecord { task, subject, provenance: *provenance, quantities })
+                    let (provenance, used) = (*provenance, None);
+                    probe.subjects.push(SubjectRecord { task, subject, provenance, quantities, used })
                 }
                 Reply::Out { subject, refusal } => {
                     let reason = refusal.to_string();
                     probe.out.push(RefusalRecord { task: task.name.clone(), subject, reason });
                 }
+                Reply::Watching(subject) => {
+                    // No measuring process does that.
+                    if !watches {
+                        probe.took = began.elapsed();
+                    }
+                    watches = true;
+                    watching = Some(subject);
+                }
+                Reply::Used { subject, used } => {
+                    probe.saw(&subject, used);
+                    watching = None;
+                }
                 Reply::Failed(why) => failed = Some(why),
                 Reply::Measured(_) | Reply::Done => {}
             }
         });
-        probe.took = began.elapsed();
+        if !watches {
+            probe.took = began.elapsed();
+        }
         match (served, failed) {
             (Ok(()), None) => break probe,
             (Ok(()), Some(why)) => return Err(LabError::Worker(why)),
             (Err(WorkerDeath::NotStarted(why)), _) => return Err(LabError::Worker(why)),
             (Err(WorkerDeath::Stopped), _) => {
                 return Err(LabError::Stopped);
+            }
+            (Err(WorkerDeath::Crashed(how)), _) if watches => {
+                if let Some(subject) = watching {
+                    probe.saw(&subject, Used::Skipped(format!("its process died meanwhile: {how}")));
+                }
+                probe.not_seen("the process that should have watched it died before");
+                break probe;
             }
             (Err(WorkerDeath::Crashed(how)), _) if trying.is_empty() || without.contains(&trying) => {
                 return Err(LabError::Worker(format!("{}: {how}", task.name)));
@@ -271,6 +313,7 @@ fn probe(
         subject,
         provenance,
         quantities,
+        used: None,
     }));
     probe.out.splice(0..0, out);
     // A worker knows the task as it is listed, but the user may have chosen another baseline (`Task::baseline`).
@@ -290,6 +333,40 @@ fn probe(
         watch(Progress::Refused(refusal));
     }
     Ok(probe)
+}
+
+/// Takes programs out for which asking would be too much of every epoch that the budget allows.
+fn refuse_costly(
+    task: &Task,
+    probe: &mut Probe,
+    processes: usize,
+    budget: Duration,
+    quantum: u64,
+    watch: &mut dyn FnMut(Progress<'_>),
+) {
+    // Without the most costly one the others may fit.
+    while let Some(plan) = TaskPlan::new(&probe.able, processes, budget, quantum) {
+        let shares = probe.able.iter().map(|able| plan.asking_share(able.asking_ns, able.ns));
+        let worst =
+            shares.enumerate().filter(|(_, share)| *share > MOST_ASKING).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let Some((place, share)) = worst else { return };
+        let out = probe.able.remove(place);
+        probe.subjects.retain(|subject| subject.subject != out.subject);
+        let reason = format!(
+            "asking it over pipes takes {}, {:.1} % of an epoch of {} operations; a row may have {:.0} %: use a larger --budget",
+            time(out.asking_ns),
+            share * 100.0,
+            plan.iterations,
+            MOST_ASKING * 100.0
+        );
+        let refusal = RefusalRecord { task: task.name.clone(), subject: out.subject, reason };
+        watch(Progress::Refused(&refusal));
+        probe.out.push(refusal);
+        // A baseline that is a program: nothing is left to compare with.
+        if place == 0 {
+            probe.able.clear();
+        }
+    }
 }
 
 /// A task whose plan is fixed.
@@ -355,17 +432,20 @@ fn measure(
     Ok(measured)
 }
 
-fn resolved(settings: &Settings) -> BTreeMap<String, String> {
+fn resolved(settings: &Settings, watched: bool) -> BTreeMap<String, String> {
     let mut map = BTreeMap::new();
     map.insert("budget_seconds".into(), settings.budget.as_secs_f64().to_string());
     let processes = settings.processes.map_or("half as many again as needed".into(), |n| n.to_string());
     map.insert(PROCESSES.into(), processes);
     map.insert("warm_up".into(), "a sixteenth of each epoch before it, outside the clock".into());
+    if watched {
+        map.insert(WATCHED.into(), "sampled at the end of each probe".into());
+    }
     if !settings.subjects.is_empty() {
         map.insert("subjects".into(), settings.subjects.join(" "));
     }
-    if let Ok(cpu) = std::env::var("CANDOR_CPU") {
-        map.insert("CANDOR_CPU".into(), cpu);
+    if let Ok(tier) = std::env::var(TIER) {
+        map.insert(TIER.into(), tier);
     }
     map
 }

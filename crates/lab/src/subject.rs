@@ -3,11 +3,13 @@
 //! A [`Task`] is one exact piece of work. Each of its [`Entry`]s makes a [`Subject`]: one implementation at one tier. All
 //! subjects answer first; those whose answers don't agree are removed; only then does the lab read a clock.
 
-use crate::stats::clopper_pearson;
+use crate::outcomes::Outcomes;
+use crate::turn::{Timed, Turn};
 use crate::{Habit, Quantity, habit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// One implementation of one task.
 ///
@@ -75,6 +77,17 @@ pub trait Subject {
         Vec::new()
     }
 
+    /// Takes a turn where the lab can't read a clock around it: in a process of its own, which has one. `None` for all others.
+    fn timed_elsewhere(&mut self, turn: &Turn) -> Option<Result<Timed, String>> {
+        let _ = turn;
+        None
+    }
+
+    /// Whether its work is done in another process than the one that calls it, which waits meanwhile.
+    fn works_elsewhere(&self) -> bool {
+        false
+    }
+
     /// How often the work was attempted since the subject was made, and how often it succeeded. Only for work that can fail,
     /// such as work over a network: the subject counts a failure and continues.
     fn outcomes(&self) -> Option<Outcomes> {
@@ -96,37 +109,6 @@ pub trait Subject {
     }
 }
 
-/// Attempts and successes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outcomes {
-    /// How often the work was attempted.
-    pub attempts: u64,
-    /// How often it succeeded.
-    pub successes: u64,
-}
-
-impl Outcomes {
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            attempts: self.attempts.saturating_add(other.attempts),
-            successes: self.successes.saturating_add(other.successes),
-        }
-    }
-
-    /// The share of successes. `None` without attempts.
-    pub fn rate(self) -> Option<f64> {
-        (self.attempts > 0).then(|| self.successes.min(self.attempts) as f64 / self.attempts as f64)
-    }
-
-    /// A lower bound of the true rate: the lower end of the two-sided Clopper–Pearson interval at 95 %.
-    pub fn at_least(self) -> f64 {
-        clopper_pearson(self.successes, self.attempts).low
-    }
-}
-
 /// The result of a subject's work in named parts: a digest, or a ciphertext and the secret it contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witness {
@@ -144,6 +126,11 @@ impl Witness {
     pub fn with(mut self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
         self.parts.push((name.to_owned(), bytes.as_ref().to_vec()));
         self
+    }
+
+    /// All parts with their names, in the order in which they were added.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.parts.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
 
     /// The part of that name.
@@ -479,6 +466,14 @@ impl Subject for OtherWork {
         self.subject.simulate()
     }
 
+    fn timed_elsewhere(&mut self, turn: &Turn) -> Option<Result<Timed, String>> {
+        self.subject.timed_elsewhere(turn)
+    }
+
+    fn works_elsewhere(&self) -> bool {
+        self.subject.works_elsewhere()
+    }
+
     fn outcomes(&self) -> Option<Outcomes> {
         self.subject.outcomes()
     }
@@ -501,6 +496,24 @@ impl Subject for OtherWork {
     }
 }
 
+/// Inputs of a task by name.
+pub type Inputs = Vec<(String, Vec<u8>)>;
+
+/// Makes the inputs of a seed.
+pub(crate) type MakeInputs = Arc<dyn Fn(u64) -> Inputs + Send + Sync>;
+
+/// Which words of a user's select a task, besides its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SelectedBy {
+    /// `all`, and any part of its name.
+    #[default]
+    All,
+    /// Any part of its name: it is one of many alike, or takes long.
+    Part,
+    /// The beginning of its name: it differs in kind from what a part of it suggests.
+    Beginning,
+}
+
 /// One exact piece of work and the subjects that do it. The first entry is the baseline.
 pub struct Task {
     /// A path: `kem/ml-kem-768/encaps`.
@@ -513,18 +526,47 @@ pub struct Task {
     pub entries: Vec<Entry>,
     /// What other tools found of the same work.
     pub imported: Vec<Imported>,
+    /// Which words select it besides its name.
+    pub selected_by: SelectedBy,
+    /// What a program of its own is given ([`Task::program`](Self::program)). Without it no program can do the task.
+    pub(crate) inputs: Option<MakeInputs>,
+    /// Whether the baseline is believed no more than the others where answers disagree: its build is what is on trial.
+    pub(crate) on_trial: bool,
 }
 
 impl Task {
     /// A task without subjects.
     pub fn new(name: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { name: name.into(), what: what.into(), bytes: None, entries: Vec::new(), imported: Vec::new() }
+        Self {
+            name: name.into(),
+            what: what.into(),
+            bytes: None,
+            entries: Vec::new(),
+            imported: Vec::new(),
+            selected_by: SelectedBy::All,
+            inputs: None,
+            on_trial: false,
+        }
+    }
+
+    /// Says which inputs follow from a seed, so that programs can be given them. Only for work whose answers are those bytes and no others.
+    #[must_use]
+    pub fn inputs(mut self, inputs: impl Fn(u64) -> Inputs + Send + Sync + 'static) -> Self {
+        self.inputs = Some(Arc::new(inputs));
+        self
     }
 
     /// Sets the bytes processed per operation.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
+        self
+    }
+
+    /// Sets which words select it.
+    #[must_use]
+    pub fn selected_by(mut self, words: SelectedBy) -> Self {
+        self.selected_by = words;
         self
     }
 

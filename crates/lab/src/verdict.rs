@@ -144,6 +144,14 @@ pub struct Floor {
     least: f64,
 }
 
+impl Floor {
+    /// The floor of a row whose time contains something else than work, as a log-ratio.
+    #[must_use]
+    pub fn plus(self, other: f64) -> Self {
+        Self { most: self.most + other, least: self.least + other }
+    }
+}
+
 /// The smallest difference that this run can claim: the largest of 0.5 %, twice the difference between the baseline and itself, half the width of that
 /// difference's interval, the effect of code layout, and what following itself brings the baseline.
 pub fn floor(control: Option<Finding>, layout: f64, follows_itself: Option<f64>) -> Floor {
@@ -164,7 +172,11 @@ pub fn judge(found: &Finding, floor: Floor) -> Verdict {
 }
 
 fn judge_one(estimate: Estimate, floor: f64) -> Verdict {
-    let Some(interval) = estimate.interval else { return Verdict::CantTell };
+    estimate.interval.map_or(Verdict::CantTell, |interval| judge_interval(interval, floor))
+}
+
+/// The verdict that an interval of log-ratios supports.
+pub(crate) fn judge_interval(interval: Interval, floor: f64) -> Verdict {
     let margin = SAME_MARGIN.ln_1p();
     if interval.low > floor {
         Verdict::Faster

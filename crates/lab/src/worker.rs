@@ -1,12 +1,13 @@
 //! The work of one fresh process.
 //!
 //! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
-//! that can do the task and whose answers agree. *Measure* times rounds according to a plan.
+//! that can do the task and whose answers agree, and at its end which instructions each uses. *Measure* times rounds according to a plan.
 
-use crate::plan::{self, Probed, TaskPlan, control_of};
+use crate::plan::{self, Probed, TaskPlan, asking_ns, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
-use crate::{Evidence, Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness, clock, machine};
+use crate::turn::{Place, Turn};
+use crate::{Evidence, Mismatch, Provenance, Quantity, Refusal, Subject, Task, Used, Witness, clock, machine, used};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +23,8 @@ pub enum Request {
         seed: u64,
         /// Subjects to leave out, because they are not wanted or crashed an earlier probe.
         without: Vec<String>,
+        /// Whether to find out, at the end, which instructions each of them uses.
+        watched: bool,
     },
     /// Time rounds.
     Measure {
@@ -36,13 +39,22 @@ pub enum Request {
         /// Bytes of padding that the parent added to the environment.
         padding: usize,
     },
+    /// Be a subject in a process of its own, and speak [`remote`](crate::remote)'s protocol.
+    Host {
+        /// The version of the protocol that the parent speaks.
+        protocol: u32,
+        /// The task's name.
+        task: String,
+        /// The subject's name.
+        subject: String,
+    },
 }
 
 impl Request {
     /// The task's name.
     pub fn task(&self) -> &str {
         match self {
-            Self::Probe { task, .. } | Self::Measure { task, .. } => task,
+            Self::Probe { task, .. } | Self::Measure { task, .. } | Self::Host { task, .. } => task,
         }
     }
 }
@@ -72,6 +84,15 @@ pub enum Reply {
         /// The reason.
         refusal: Refusal,
     },
+    /// The worker is about to interrupt this subject again and again. All that can do the task have been named. If it dies now, nobody is to blame.
+    Watching(String),
+    /// What the subject was seen to use.
+    Used {
+        /// The subject's name.
+        subject: String,
+        /// Its samples, or why there are none.
+        used: Used,
+    },
     /// The raw epochs.
     Measured(Box<Block>),
     /// The request can't be served.
@@ -87,13 +108,21 @@ pub fn serve(tasks: &[Task], request: &Request, say: &mut dyn FnMut(Reply)) {
         return;
     };
     match request {
-        Request::Probe { seed, without, .. } => probe(task, *seed, without, say),
+        Request::Probe { seed, without, watched, .. } => {
+            let mut able = probe(task, *seed, without, say);
+            if *watched && used::WATCHES {
+                watch(&mut able, say);
+            }
+        }
         Request::Measure { plan, process, seed, padding, .. } => {
             let block = guarded(|| measure(task, plan, *process, *seed, *padding, say));
             match block.and_then(|block| block) {
                 Ok(block) => say(Reply::Measured(Box::new(block))),
                 Err(why) => say(Reply::Failed(why)),
             }
+        }
+        Request::Host { .. } => {
+            say(Reply::Failed("a subject in a process of its own is served by `remote::host`".into()))
         }
     }
     say(Reply::Done);
@@ -106,7 +135,8 @@ pub(crate) struct Ready {
     witness: Witness,
 }
 
-fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply)) {
+/// Names the subjects that can do the task, and returns each with its nanoseconds per operation.
+fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply)) -> Vec<(Ready, f64)> {
     let mut ready = Vec::new();
     for entry in task.entries.iter().filter(|entry| !without.contains(&entry.subject)) {
         say(Reply::Trying(entry.subject.clone()));
@@ -115,22 +145,37 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
             Err(refusal) => say(Reply::Out { subject: entry.subject.clone(), refusal }),
         }
     }
-    for (subject, refusal) in expel_the_wrong(&mut ready, say) {
+    for (subject, refusal) in expel_the_wrong(&mut ready, task.on_trial, say) {
         say(Reply::Out { subject, refusal });
     }
-    for Ready { name, subject, .. } in &mut ready {
+    let mut able = Vec::new();
+    for mut ready in ready {
+        let Ready { name, subject, .. } = &mut ready;
         say(Reply::Trying(name.clone()));
         let tried = guarded(|| (rough_ns(subject.as_mut()), subject.quantities()));
         match tried.and_then(|(ns, quantities)| Ok((ns, finite(quantities)?))) {
-            Ok((ns, quantities)) => say(Reply::Able {
-                subject: name.clone(),
-                ns,
-                phased: !subject.phases().is_empty() && !is_simulated(subject.as_ref()),
-                quantities,
-                provenance: Box::new(subject.provenance()),
-            }),
+            Ok((ns, quantities)) => {
+                say(Reply::Able {
+                    subject: name.clone(),
+                    ns,
+                    phased: !subject.phases().is_empty() && !is_simulated(subject.as_ref()),
+                    quantities,
+                    provenance: Box::new(subject.provenance()),
+                });
+                able.push((ready, ns));
+            }
             Err(reason) => say(Reply::Out { subject: name.clone(), refusal: Refusal::failed(reason) }),
         }
+    }
+    able
+}
+
+/// Finds out which instructions each subject uses. Nothing is timed in this process any more.
+fn watch(able: &mut [(Ready, f64)], say: &mut dyn FnMut(Reply)) {
+    for (Ready { name, subject, .. }, ns) in able {
+        say(Reply::Watching(name.clone()));
+        let used = guarded(|| used::watch(subject.as_mut(), *ns)).unwrap_or_else(Used::Skipped);
+        say(Reply::Used { subject: name.clone(), used });
     }
 }
 
@@ -156,9 +201,12 @@ pub(crate) fn make(
     .unwrap_or_else(|panic| Err(Refusal::failed(panic)))
 }
 
-/// Runs `work`. A panic becomes a reason that tables can show.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs `work`. A panic becomes a reason that tables can show; one with a [`Refusal`], that refusal's.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        if let Some(refusal) = panic.downcast_ref::<Refusal>() {
+            return refusal.to_string();
+        }
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         format!("panicked: {text}")
@@ -166,8 +214,13 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Lets every subject check every other and removes, one by one, the subject that disagrees with the most others. Among
-/// equals the baseline goes last, because the others are compared with it. Returns the removed subjects with the reasons.
-pub(crate) fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, Refusal)> {
+/// equals the baseline goes last, because the others are compared with it; where it is itself `on_trial`, all equals go, since nobody knows which of them is
+/// wrong. Returns the removed subjects with the reasons.
+pub(crate) fn expel_the_wrong(
+    ready: &mut Vec<Ready>,
+    on_trial: bool,
+    say: &mut dyn FnMut(Reply),
+) -> Vec<(String, Refusal)> {
     let n = ready.len();
     let mut complaints: BTreeMap<(usize, usize), Mismatch> = BTreeMap::new();
     for judge in 0..n {
@@ -186,12 +239,16 @@ pub(crate) fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)
         let quarrels = |i: usize| complaints.keys().filter(|(a, b)| *a == i || *b == i).count();
         // `max_by_key` returns the last of several maxima, so the baseline (0) goes last.
         let Some(worst) = (0..n).max_by_key(|&i| quarrels(i)).filter(|&i| quarrels(i) > 0) else { break };
-        let ((judge, judged), mismatch) =
-            complaints.iter().find(|((a, b), _)| *a == worst || *b == worst).expect("it has a quarrel");
-        let (of, by) = (&ready[*judged].name, &ready[*judge].name);
-        let reason = format!("wrong answer: {by} checked the answer of {of}: {mismatch}");
-        gone.push((worst, Refusal::failed(reason)));
-        complaints.retain(|(a, b), _| *a != worst && *b != worst);
+        let equals: Vec<usize> = (0..n).filter(|&i| quarrels(i) == quarrels(worst)).collect();
+        let out = if on_trial { equals } else { vec![worst] };
+        for &one in &out {
+            let ((judge, judged), mismatch) =
+                complaints.iter().find(|((a, b), _)| *a == one || *b == one).expect("it has a quarrel");
+            let (of, by) = (&ready[*judged].name, &ready[*judge].name);
+            let what = if out.len() > 1 { "answers that differ" } else { "wrong answer" };
+            gone.push((one, Refusal::failed(format!("{what}: {by} checked the answer of {of}: {mismatch}"))));
+        }
+        complaints.retain(|(a, b), _| !out.contains(a) && !out.contains(b));
     }
     gone.sort_by_key(|(i, _)| std::cmp::Reverse(*i));
     gone.into_iter().map(|(i, refusal)| (ready.remove(i).name, refusal)).collect()
@@ -237,7 +294,10 @@ fn measure(
         let witness = ready[i].witness.clone();
         let judge = &mut ready[baseline].subject;
         let verdict = guarded(|| judge.check(&witness))?;
-        verdict.map_err(|mismatch| format!("{} gave a wrong answer: {mismatch}", ready[i].name))?;
+        verdict.map_err(|mismatch| match task.on_trial {
+            true => format!("{} and {} gave answers that differ: {mismatch}", ready[baseline].name, ready[i].name),
+            false => format!("{} gave a wrong answer: {mismatch}", ready[i].name),
+        })?;
     }
 
     let before = machine::Counters::now();
@@ -276,28 +336,21 @@ fn rounds(
                 simulated(round, name, subject.as_mut(), block)?;
                 continue;
             }
-            let unclocked = plan::warm_up(block.iterations);
-            if unclocked > 0 {
-                clock::epoch(subject.as_mut(), unclocked);
-            }
-            let (before, failures) = (switches(), failures_of(subject.as_ref()));
             // The whole and the phases take turns at going first, so that neither always profits from warm caches.
-            let phased_first = round % 2 == 1;
-            if phased_first {
-                phased(name, subject.as_mut(), block)?;
-            }
-            let epoch = clock::epoch(subject.as_mut(), block.iterations).max(1);
-            if !phased_first {
-                phased(name, subject.as_mut(), block)?;
-            }
-            let is_disturbed = switches() != before;
+            let place = if round % 2 == 1 { Place::First } else { Place::Last };
+            let phases = block.phases.contains_key(name).then_some(place);
+            let turn = Turn { unclocked: plan::warm_up(block.iterations), iterations: block.iterations, phases };
+            let timed = clock::take(subject.as_mut(), &turn, &switches).map_err(|why| format!("{name} {why}"))?;
             if let Some(epochs) = block.ns.get_mut(name) {
-                epochs.push(epoch);
+                epochs.push(timed.ns);
             }
-            if is_disturbed {
+            if let Some(phases) = block.phases.get_mut(name) {
+                phases.ns.iter_mut().zip(timed.phases).for_each(|(row, sum)| row.push(sum));
+            }
+            if timed.disturbed {
                 block.disturbed.entry(name.clone()).or_default().push(round);
             }
-            if failures_of(subject.as_ref()) != failures {
+            if timed.failed {
                 block.failed.entry(name.clone()).or_default().push(round);
             }
         }
@@ -313,7 +366,7 @@ fn is_simulated(subject: &dyn Subject) -> bool {
 
 /// An operation in virtual time. Who had the processor meanwhile does not matter.
 fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
-    let failures = failures_of(subject);
+    let failures = clock::failures_of(subject);
     let times = subject.simulate();
     if times.len() != subject.phases().len().max(1) {
         return Err(format!("{name} did not give the virtual time of each of its phases"));
@@ -324,23 +377,8 @@ fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Bl
     if let Some(phases) = block.phases.get_mut(name) {
         phases.ns.iter_mut().zip(&times).for_each(|(row, &time)| row.push(time));
     }
-    if failures_of(subject) != failures {
+    if clock::failures_of(subject) != failures {
         block.failed.entry(name.to_owned()).or_default().push(round);
-    }
-    Ok(())
-}
-
-/// How often the subject's work has failed.
-fn failures_of(subject: &dyn Subject) -> u64 {
-    subject.outcomes().map_or(0, |outcomes| outcomes.attempts.saturating_sub(outcomes.successes))
-}
-
-fn phased(name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
-    let Some(phases) = block.phases.get_mut(name) else { return Ok(()) };
-    let sums = clock::phased_epoch(subject, block.iterations)
-        .ok_or_else(|| format!("{name} did not report the end of each of its phases exactly once"))?;
-    for (row, sum) in phases.ns.iter_mut().zip(sums) {
-        row.push(sum);
     }
     Ok(())
 }
@@ -358,7 +396,8 @@ impl Reply {
     /// What the plan needs to know of a subject that can do the task.
     pub(crate) fn probed(&self) -> Option<Probed> {
         match self {
-            Self::Able { subject, ns, phased, provenance, .. } => Some(Probed {
+            Self::Able { subject, ns, phased, provenance, quantities } => Some(Probed {
+                asking_ns: asking_ns(quantities),
                 subject: subject.clone(),
                 ns: *ns,
                 phased: *phased,
@@ -468,6 +507,39 @@ mod tests {
         assert_eq!(block.ns["a"], [30, 32, 34, 36]);
         assert_eq!(block.phases["a"].ns, [[10, 11, 12, 13], [20, 21, 22, 23]]);
         assert_eq!((block.failed["a"].as_slice(), block.disturbed.len()), (&[2][..], 0));
+    }
+
+    /// Panics in its work.
+    struct Hasty;
+
+    impl Subject for Hasty {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn run(&mut self, _: u64) {
+            panic!("not now");
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+    fn a_subject_that_panics_while_it_is_watched_says_so_and_the_next_one_is_watched() {
+        let ready =
+            |name: &str| (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default() }, 1.0);
+        let mut said = Vec::new();
+        watch(&mut [ready("a"), ready("b")], &mut |reply| said.push(reply));
+        let skipped = |i: usize, name: &str| {
+            let expected = Used::Skipped("panicked: not now".into());
+            matches!(&said[i], Reply::Watching(subject) if subject == name)
+                && matches!(&said[i + 1], Reply::Used { subject, used } if subject == name && *used == expected)
+        };
+        assert!(said.len() == 4 && skipped(0, "a") && skipped(2, "b"), "{said:?}");
     }
 
     /// Writes down what it is asked to do.

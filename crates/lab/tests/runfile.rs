@@ -4,13 +4,12 @@ use candor_lab::machine::Machine;
 use candor_lab::plan::TaskPlan;
 use candor_lab::runfile::*;
 use candor_lab::schedule::{Draws, Due, Schedule, Tried, turns};
-use candor_lab::{Habit, Provenance};
+use candor_lab::{Habit, Kind, Provenance, Used};
 use candor_test_support::runs::reseal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
 
 /// A small run, written as candor writes it.
 fn sealed(directory: &Path) -> (String, Vec<u8>) {
@@ -36,8 +35,9 @@ fn sealed_on(directory: &Path, machine: Machine) -> (String, Vec<u8>) {
     file.append(&Record::Task(task)).unwrap();
     for subject in ["ours", "peer"] {
         let (task, subject) = ("t".into(), subject.into());
-        let record = SubjectRecord { task, subject, provenance: Provenance::default(), quantities: Vec::new() };
-        file.append(&Record::Subject(record)).unwrap();
+        let record =
+            SubjectRecord { task, subject, provenance: Provenance::default(), quantities: Vec::new(), used: None };
+        file.append(&Record::Subject(Box::new(record))).unwrap();
     }
     for Due { process, padding, seed, .. } in Schedule::new(manifest.seed, 1, 1, 2) {
         let epochs = |first: u64| (first + 10 * process as u64..).take(5).collect::<Vec<_>>();
@@ -196,6 +196,25 @@ const FORGERIES: &[(Forgery, usize, &str)] = &[
     (|lines| declare(lines, json!([1])), 4, "expected a string"),
     (|lines| declare(lines, json!("allocates")), 4, "expected a sequence"),
     (|lines| declare(lines, json!(null)), 4, "expected a sequence"),
+    // Of what instructions were used.
+    (|lines| lines[PEER]["used"] = scalar(100), 4, "says what instructions it used, and nothing sampled them"),
+    (
+        |lines| drop(watched(lines)[PEER].as_object_mut().unwrap().remove("used")),
+        4,
+        "peer of task t does not say what instructions it used",
+    ),
+    (
+        |lines| {
+            watched(lines)[PEER]["used"] = used(json!({"vaes": 100}));
+        },
+        4,
+        "vaes is said to be used, and the machine's features",
+    ),
+    (|lines| watched(lines)[PEER]["used"] = used(json!({"sha": 60, "scalar": 39})), 4, "don't add up to 100 samples"),
+    (|lines| watched(lines)[PEER]["used"] = used(json!({"sha": 101})), 4, "sha is said to be in 101 of 100 samples"),
+    (|lines| watched(lines)[PEER]["used"] = used(json!({"mmx": 100})), 4, "unknown variant `mmx`"),
+    (|lines| watched(lines)[PEER]["used"]["sampled"]["later"] = json!(1), 4, "unknown field `later`"),
+    (|lines| watched(lines)[PEER]["used"]["sampled"]["samples"] = json!(2000), 4, "2000 samples of what was used"),
     // Of seeds and orders.
     (|lines| lines[MANIFEST]["seed"] = json!(8), 5, "by the run's seed"),
     (|lines| lines[FIRST]["seed"] = json!(1), 5, "by the run's seed"),
@@ -264,6 +283,23 @@ fn failed(lines: &mut [Value], rounds: Value, failures: u64) {
 /// Declares what the peer does besides its work.
 fn declare(lines: &mut [Value], habits: Value) {
     lines[PEER]["provenance"]["habits"] = habits;
+}
+
+/// Makes it a run whose subjects were watched.
+fn watched(lines: &mut Vec<Value>) -> &mut Vec<Value> {
+    lines[MANIFEST]["settings"]["instructions"] = json!("sampled at the end of each probe");
+    lines[MANIFEST]["machine"]["features"] = json!(["sha_ni"]);
+    lines[PEER - 1]["used"] = used(json!({"sha": 90, "scalar": 10}));
+    lines[PEER]["used"] = scalar(100);
+    lines
+}
+
+fn used(kinds: Value) -> Value {
+    json!({"sampled": {"samples": 100, "kinds": kinds}})
+}
+
+fn scalar(samples: u64) -> Value {
+    used(json!({"scalar": samples}))
 }
 
 /// Phases have shapes of their own.
@@ -352,6 +388,25 @@ fn habits_are_read_as_declared_and_runs_from_before_have_none() {
     assert_eq!(habits(|lines| declare(lines, json!(Habit::ALL))), Some(Habit::ALL.into()));
 }
 
+/// Runs from before subjects were watched, and from systems where none is, say nothing of it: the small run is one.
+#[test]
+fn what_was_used_is_read_as_written_where_the_run_says_that_it_was_sampled() {
+    let of_peer = |forgery: Forgery| Run::parse("whole", &forged(forgery)).unwrap().subjects.remove(1).used;
+    assert_eq!(of_peer(|_| {}), None);
+    let samples = of_peer(|lines| _ = watched(lines)).unwrap();
+    assert_eq!(samples.samples().unwrap().kinds, BTreeMap::from([(Kind::Scalar, 100)]));
+    let skipped = of_peer(|lines| watched(lines)[PEER]["used"] = json!({"skipped": "its work can fail"}));
+    assert_eq!(skipped, Some(Used::Skipped("its work can fail".into())));
+    // What another tool measured was not here to be watched.
+    let imported: Forgery = |lines| {
+        let mut other = lines[PEER].clone();
+        other["subject"] = json!("other");
+        other["provenance"]["evidence"] = json!("imported");
+        watched(lines).insert(FIRST, other);
+    };
+    assert!(Run::parse("whole", &forged(imported)).is_ok());
+}
+
 /// A process that died has a line, a run that was stopped ends early, and work may fail: none is a forgery.
 #[test]
 fn a_lost_process_an_interruption_and_a_failure_are_no_forgeries() {
@@ -423,7 +478,9 @@ fn no_string_of_a_run_moves_the_cursor() {
     assert_eq!(run.tasks[0].what, "\\u001b[2K\\nrun faked");
     let report = candor_lab::analysis::Report::of(&run);
     use candor_lab::report::Form;
-    for form in [Form::Text, Form::Terminal { columns: 80 }, Form::Markdown, Form::Csv, Form::Json, Form::Html] {
+    for form in
+        [Form::Text, Form::Terminal { columns: 80 }, Form::Markdown, Form::Csv, Form::Json, Form::Html, Form::Tex]
+    {
         let text = candor_lab::report::render(std::slice::from_ref(&report), &[], form);
         let moves = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
         assert!(!text.contains(moves) && !text.contains("\nrun faked"), "{form:?}:\n{text:?}");
@@ -487,36 +544,6 @@ fn a_run_keeps_the_name_that_an_earlier_candor_gave_it() {
 }
 
 #[test]
-fn a_date_is_what_candor_writes_or_none() {
-    let began = |date: &str| Manifest { date: date.into(), ..Manifest::default() }.began();
-    let day = Duration::from_secs(86_400);
-    assert_eq!(began("1970-01-02T00:00:00Z"), Some(UNIX_EPOCH + day));
-    for other in
-        ["", "2026-11-21", "2026-11-21T10:00:00+14:00", "2026-11-21T10:00:00.5Z", "2026-13-01T00:00:00Z", "9999~"]
-    {
-        assert_eq!(began(other), None, "{other}");
-    }
-}
-
-/// The runs that stand behind the figures of this repository, which were made by other builds on three kinds of machine.
-#[test]
-fn every_committed_run_follows_from_its_seed() {
-    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs");
-    let Ok(entries) = std::fs::read_dir(runs) else {
-        return println!("skipped: this copy of the crate has no committed runs beside it");
-    };
-    let mut read = 0;
-    for entry in entries {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ending| ending == "jsonl") {
-            Run::open(&path).unwrap_or_else(|error| panic!("{error}"));
-            read += 1;
-        }
-    }
-    assert!(read >= 30, "{read} runs");
-}
-
-#[test]
 fn an_unsealed_run_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     drop(RunWriter::begin(dir.path(), &Manifest { schema: SCHEMA, ..Manifest::default() }).unwrap());
@@ -547,5 +574,26 @@ proptest! {
             let report = candor_lab::analysis::Report::of(&run);
             let _ = candor_lab::report::render(&[report], &[], candor_lab::report::Form::Html);
         }
+    }
+}
+
+#[test]
+fn builds_that_are_paired_have_names_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bytes) = sealed(dir.path());
+    let with = |own: &str, others: &[&str]| {
+        let builds: Vec<Value> = others.iter().map(|name| json!({ "name": name, "tool": Tool::default() })).collect();
+        let paired = json!({ "own": own, "others": builds });
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let text = text.replacen("\"processes\":", &format!("\"paired\":{paired},\"processes\":"), 1);
+        Run::parse("test", &reseal(text.as_bytes()))
+    };
+    let run = with("c0ffee", &["decade", "facade"]).unwrap();
+    assert_eq!(run.manifest.paired.map(|paired| paired.others.len()), Some(2));
+    for (own, others) in
+        [("c0ffee", &["c0ffee"][..]), ("c0ffee", &["decade", "decade"]), ("", &["decade"]), ("c0ffee", &[])]
+    {
+        let Flaw { line, why } = with(own, others).unwrap_err();
+        assert_eq!((line, why.as_str()), (1, "a paired run of fewer than two builds, or of two with one name"));
     }
 }

@@ -74,8 +74,9 @@ fn every_form_shows_every_subject() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 4000, false), mixer("half", 2000, false), mixer("broken", 10, true)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
-    for form in [Form::Text, Form::Markdown, Form::Csv, Form::Json, Form::Html] {
-        let text = render(std::slice::from_ref(&report), &[], form);
+    for form in [Form::Text, Form::Markdown, Form::Csv, Form::Json, Form::Html, Form::Tex] {
+        // In LaTeX, `#` is a command.
+        let text = render(std::slice::from_ref(&report), &[], form).replace("\\#", "#");
         for needle in ["mix/1k", "ours", "half", "ours#2", "broken", "wrong answer"] {
             assert!(text.contains(needle), "{form:?} lacks {needle}:\n{text}");
         }
@@ -237,7 +238,7 @@ fn a_claim_stands_beside_the_same_number_of_ours() {
         [("", row.median_ns, row.spread), ("first", row.phases[0].median_ns, row.phases[0].spread)]
     {
         let ns = |statistic: &str| match beside(statistic, phase).here.unwrap().found {
-            Found::Time { median_ns } => median_ns,
+            Found::Time { median_ns } | Found::Rate { median_ns, .. } => median_ns,
             Found::OfEpochs { ns, .. } => ns,
             Found::Counted(quantity) => panic!("{quantity:?}"),
         };
@@ -401,7 +402,7 @@ fn a_killed_process_is_reported_and_too_few_processes_support_no_verdict() {
 #[cfg(unix)]
 fn script(text: &str, patience: Duration) -> Result<(), WorkerDeath> {
     let worker = Spawn { program: "/bin/sh".into(), arguments: vec!["-c".into(), text.into()] };
-    let request = Request::Probe { task: "t".into(), seed: 1, without: Vec::new() };
+    let request = Request::Probe { task: "t".into(), seed: 1, without: Vec::new(), watched: false };
     worker.serve(&request, 0, patience, &mut |_| {})
 }
 

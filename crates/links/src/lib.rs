@@ -6,7 +6,7 @@
 //! - [`transport`]: a reliable stream over links, modelled on TCP.
 //! - [`topology`]: nodes, links and the parts of a circuit, from TOML.
 //! - [`simulator`]: circuits over a topology, by the state machines of `onion`, in virtual time; [`costs`] says what computations take there.
-//! - [`survey`]: many circuits in numbers, and what one round trip, cell or microsecond more costs.
+//! - [`survey`]: many circuits in numbers, and what one round trip, cell or microsecond more costs. A [`Record`] is a circuit as a line of a file.
 //! - [`crossover`]: at which bandwidth larger messages cost more than larger computation.
 //!
 //! `docs/links.md` describes the format of topologies and what the models leave out.
@@ -18,6 +18,7 @@ pub mod crossover;
 pub mod model;
 pub mod orbit;
 mod random;
+mod record;
 mod scripted;
 pub mod simulator;
 mod suite;
@@ -27,4 +28,5 @@ mod trace;
 pub mod transport;
 
 pub use agenda::Agenda;
+pub use record::Record;
 pub use trace::DelayTrace;

@@ -2,8 +2,8 @@
 
 use crate::costs::Costs;
 use crate::model::Loss;
+use crate::record::Record;
 use crate::simulator::{Outcome, Plan, SimulatorError, World};
-use candor_onion::circuit::Failure;
 use candor_onion::handshake::HandshakeType;
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub struct Summary {
     /// How many were begun.
     pub circuits: usize,
     /// Why those failed that were not built.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<String>,
     /// Time to circuit.
     pub built: Times,
     /// Time of the client's link.
@@ -88,7 +88,15 @@ pub struct Summary {
 /// # Errors
 /// Those of [`World::new`].
 pub fn survey(plan: &Plan, circuits: usize) -> Result<Summary, SimulatorError> {
-    let outcomes: Vec<Outcome> = match plan.topology.flight() {
+    Ok(Summary::of(&outcomes(plan, circuits)?))
+}
+
+/// The circuits of a [`survey`], one by one.
+///
+/// # Errors
+/// Those of [`World::new`].
+pub fn outcomes(plan: &Plan, circuits: usize) -> Result<Vec<Outcome>, SimulatorError> {
+    Ok(match plan.topology.flight() {
         None => {
             let mut world = World::new(plan)?;
             (0..circuits).map(|_| world.build()).collect()
@@ -98,8 +106,7 @@ pub fn survey(plan: &Plan, circuits: usize) -> Result<Summary, SimulatorError> {
             let interval = flight.ends().saturating_sub(plan.begin) / count;
             series(plan, interval, count)?.into_iter().filter_map(|(_, outcome)| outcome).collect()
         }
-    };
-    Ok(Summary::of(&outcomes))
+    })
 }
 
 /// A circuit every `interval`, each in a world of its own that begins then: how the time to circuit follows delays that vary. `None` where there is no
@@ -125,30 +132,38 @@ pub fn series(plan: &Plan, interval: Duration, count: u32) -> Result<Vec<(Durati
 impl Summary {
     /// The numbers of these circuits.
     pub fn of(outcomes: &[Outcome]) -> Self {
-        let whole: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.built.is_some()).collect();
-        let times = |of: &dyn Fn(&Outcome) -> Option<Duration>| {
-            Times::new(whole.iter().filter_map(|outcome| of(outcome)).collect())
+        Self::of_records(&outcomes.iter().map(Record::from).collect::<Vec<_>>())
+    }
+
+    /// The same of circuits that were kept as lines.
+    pub fn of_records(records: &[Record]) -> Self {
+        let whole: Vec<&Record> = records.iter().filter(|record| record.built.is_some()).collect();
+        let times = |of: &dyn Fn(&Record) -> Option<Duration>| {
+            Times::new(whole.iter().filter_map(|record| of(record)).collect())
         };
-        let mut goodputs: Vec<f64> = whole.iter().filter_map(|outcome| outcome.goodput()).collect();
+        let mut goodputs: Vec<f64> = whole.iter().filter_map(|record| record.goodput()).collect();
         goodputs.sort_unstable_by(f64::total_cmp);
         let first = whole.first();
-        let mut dropped = [0; 3];
-        outcomes.iter().for_each(|outcome| dropped.iter_mut().zip(outcome.dropped).for_each(|(sum, one)| *sum += one));
+        // A record may come from a file, and its numbers from anywhere.
+        let mut dropped = [0u64; 3];
+        for record in records {
+            dropped.iter_mut().zip(record.dropped).for_each(|(sum, one)| *sum = sum.saturating_add(one));
+        }
         Self {
-            circuits: outcomes.len(),
-            failures: outcomes
+            circuits: records.len(),
+            failures: records
                 .iter()
-                .filter(|outcome| outcome.built.is_none())
-                .filter_map(|outcome| outcome.failure)
+                .filter(|record| record.built.is_none())
+                .filter_map(|record| record.failure.clone())
                 .collect(),
-            built: times(&|outcome| outcome.built),
-            link: times(&|outcome| Some(outcome.link)),
-            hops: [0, 1, 2].map(|hop| times(&|outcome| outcome.hops.get(hop).copied())),
-            cells: first.map(|outcome| outcome.cells).unwrap_or_default(),
-            bytes: first.map(|outcome| outcome.bytes).unwrap_or_default(),
-            first_byte: times(&|outcome| outcome.first_byte),
+            built: times(&|record| record.built),
+            link: times(&|record| Some(record.link)),
+            hops: [0, 1, 2].map(|hop| times(&|record| record.hops.get(hop).copied())),
+            cells: first.map(|record| record.cells).unwrap_or_default(),
+            bytes: first.map(|record| record.bytes).unwrap_or_default(),
+            first_byte: times(&|record| record.first_byte),
             goodput: goodputs.get(goodputs.len() / 2).copied(),
-            resent: outcomes.iter().map(|outcome| outcome.resent).sum(),
+            resent: records.iter().fold(0, |sum: u64, record| sum.saturating_add(record.resent)),
             dropped,
         }
     }

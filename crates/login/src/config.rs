@@ -46,6 +46,8 @@ pub struct Config {
     pub tls_key: Option<PathBuf>,
     /// Whether to listen without TLS at an address that others can reach.
     pub plain: bool,
+    /// The folder of the pages that people use; none if it is not given.
+    pub pages: Option<PathBuf>,
     /// Networks of proxies, whose word about the client's address is taken.
     pub proxies: Vec<IpNet>,
     /// Networks that may read `/metrics`.
@@ -146,6 +148,7 @@ impl Default for Config {
             tls_certificate: None,
             tls_key: None,
             plain: false,
+            pages: None,
             proxies: Vec::new(),
             metrics_from: loopback.to_vec(),
             metrics_listen: None,
@@ -211,6 +214,7 @@ settings! {
     "tls-certificate", "FILE", tls_certificate, "Certificates of TLS in PEM, the server's first";
     "tls-key", "FILE", tls_key, "Key of TLS in PEM";
     "plain", "BOOL", plain, "Listen without TLS at an address that others can reach, for a proxy that does TLS";
+    "pages", "FOLDER", pages, "Folder of the pages for people (register, sign in, change the password, recover); none if not given";
     "proxies", "NETWORKS", proxies, "Networks of proxies; X-Forwarded-For is believed from these only";
     "metrics-from", "NETWORKS", metrics_from, "Networks that may read /metrics";
     "metrics-listen", "ADDRESS:PORT", metrics_listen, "Where to answer /metrics, in plain HTTP, and nowhere else; beside everything else if not given";

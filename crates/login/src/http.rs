@@ -7,6 +7,7 @@
 mod devices;
 mod login;
 mod openapi;
+mod pages;
 mod password;
 #[cfg(test)]
 mod probing;
@@ -19,6 +20,7 @@ mod system;
 mod wire;
 
 pub use openapi::openapi;
+pub(crate) use pages::{Pages, Unusable};
 pub(crate) use service::Service;
 
 use crate::problem::{Kind, Problem};
@@ -60,27 +62,35 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForMetrics;
 
-/// All routes.
-pub(crate) fn router(service: &Arc<Service>) -> Router {
+/// All routes, and the pages at paths that no route has.
+pub(crate) fn router(service: &Arc<Service>, pages: Option<Pages>) -> Router {
     let mut router = Router::new();
     for route in routes::routes() {
         router = router.route(route.path, (route.handler)());
     }
+    let router = match pages.map(Arc::new) {
+        Some(pages) => router.fallback(move |request: Request| std::future::ready(pages.answer(&request))),
+        None => router.fallback(no_such_path),
+    };
     completed(router, service)
 }
 
 /// The route of the address that is for metrics alone.
 pub(crate) fn metrics_router(service: &Arc<Service>) -> Router {
-    completed(Router::new().route("/metrics", get(system::metrics)), service).layer(Extension(ForMetrics))
+    let router = Router::new().route("/metrics", get(system::metrics)).fallback(no_such_path);
+    completed(router, service).layer(Extension(ForMetrics))
 }
 
 /// With what all requests have in common.
 fn completed(router: Router<Arc<Service>>, service: &Arc<Service>) -> Router {
     router
-        .fallback(async || Problem::NoSuchPath)
         .method_not_allowed_fallback(async || Problem::NoSuchMethod)
         .layer(from_fn_with_state(Arc::clone(service), observe))
         .with_state(Arc::clone(service))
+}
+
+async fn no_such_path() -> Problem {
+    Problem::NoSuchPath
 }
 
 /// Counts a request, and adds what all answers have.
@@ -89,8 +99,10 @@ async fn observe(State(service): State<Arc<Service>>, request: Request, next: Ne
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().map_or("none", |path| routes::name_of(path.as_str()));
     let mut response = next.run(request).await;
+    let route = response.extensions().get::<pages::IsPage>().map_or(route, |_| pages::ROUTE);
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Only pages say otherwise.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let problem = response.extensions().get::<Kind>().map(|kind| kind.0);
     service.metrics.answered(method, route, response.status().as_u16(), problem, start.elapsed());

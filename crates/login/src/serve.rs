@@ -21,7 +21,7 @@ mod tls;
 #[cfg(doc)]
 use crate::config::Limits;
 use crate::config::{Config, ConfigError};
-use crate::http::{self, Service};
+use crate::http::{self, Pages, Service, Unusable};
 use crate::log::{Event, Log};
 use crate::master::{MasterKey, MasterKeyError};
 use crate::store::{Store, StoreError};
@@ -90,6 +90,14 @@ pub enum StartError {
         /// What is wrong with it.
         why: String,
     },
+    /// Its pages can't be served.
+    #[error("pages: {}: {why}", path.display())]
+    Pages {
+        /// The folder, or what is wrong in it.
+        path: PathBuf,
+        /// What was expected, and what was found.
+        why: String,
+    },
     /// There is a master key for a database that is not there.
     #[error(
         "{} is there, and its database {database} is not; restore the database, or remove the key to begin without accounts",
@@ -135,6 +143,8 @@ impl Server {
     pub async fn start_with_clock(config: Config, log: Log, clock: Clock) -> Result<Self, StartError> {
         config.check()?;
         let tls = tls::read(&config)?;
+        let pages = config.pages.as_deref().map(Pages::read).transpose();
+        let pages = pages.map_err(|Unusable { path, why }| StartError::Pages { path, why })?;
         files::private_folder(&config.state)?;
         let master = master_key(&config).await?;
         let store = Store::open(&config.database_url(), &master).await?;
@@ -165,7 +175,7 @@ impl Server {
         });
         let seats = Seats::new(limits.connections, limits.connections_per_network);
         let is_tls = tls.is_some();
-        let serving = serving(http::router(&service), tls);
+        let serving = serving(http::router(&service, pages), tls);
         let accept = tokio::spawn(accept(listener, seats, serving.into(), stopped.clone()));
         let upkeep = tokio::spawn(http::upkeep(Arc::clone(&service)));
         service.log.tell(&Event::Ready { address, tls: is_tls });

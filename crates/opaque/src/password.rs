@@ -5,9 +5,6 @@ use crate::error::PasswordError;
 use crate::oprf::LONGEST_INPUT;
 use candor_cpu::secret;
 use core::fmt;
-#[cfg(feature = "unicode")]
-use unicode_normalization::char::canonical_combining_class;
-#[cfg(feature = "unicode")]
 use zeroize::Zeroizing;
 
 /// A password as the protocol takes it: one to 65535 bytes. What was copied is wiped on drop.
@@ -32,7 +29,6 @@ pub struct Password<'a>(Bytes<'a>);
 
 enum Bytes<'a> {
     Borrowed(&'a [u8]),
-    #[cfg(feature = "unicode")]
     Prepared(Zeroizing<alloc::string::String>),
 }
 
@@ -75,11 +71,39 @@ impl<'a> Password<'a> {
         })
     }
 
+    /// The same with another's normalisation, for programs that are too small to bring Unicode's tables, such as a module for web pages. `nfc` puts a
+    /// text into normalisation form C; it is not asked for texts of ASCII characters alone, which are in it. Whoever passes one answers for its version of
+    /// Unicode: the form of a character is stable from the version that assigns it on, and unassigned characters stay as they are.
+    ///
+    /// ```
+    /// use candor_opaque::Password;
+    /// let password = Password::from_text_with("caf\u{e9}", |text| text.to_owned().into())?;
+    /// assert_eq!(password.as_bytes(), "café".as_bytes());
+    /// # Ok::<(), candor_opaque::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`from_text`](Self::from_text) with the feature `unicode`.
+    // ct: public, because preparing a text looks at its characters either way, as SOUNDNESS.md says
+    pub fn from_text_with(
+        text: &str,
+        nfc: impl FnOnce(&str) -> Zeroizing<alloc::string::String>,
+    ) -> Result<Self, Error> {
+        candor_primitives::stack::clearing::<2048, _>(|| {
+            check_characters(text)?;
+            // No space is longer than what it stands for.
+            let mut spaced = Zeroizing::new(alloc::string::String::with_capacity(text.len()));
+            spaced.extend(text.chars().map(as_space));
+            let prepared = if spaced.is_ascii() { spaced } else { nfc(&spaced) };
+            expect_usable(prepared.len())?;
+            Ok(Self(Bytes::Prepared(prepared)))
+        })
+    }
+
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Borrowed(bytes) => bytes,
-            #[cfg(feature = "unicode")]
             Bytes::Prepared(text) => text.as_bytes(),
         }
     }
@@ -110,11 +134,10 @@ fn expect_usable(length: usize) -> Result<(), Error> {
 }
 
 /// Refuses the characters that FreeformClass (RFC 8264 §4.3) does not have, in so far as Unicode will not change them.
-#[cfg(feature = "unicode")]
 fn check_characters(text: &str) -> Result<(), Error> {
     let mut before = None;
     for character in text.chars() {
-        let after_virama = before.is_some_and(|c| canonical_combining_class(c) == VIRAMA);
+        let after_virama = before.is_some_and(is_virama);
         let refused = match character {
             c if c.is_control() || is_format(c) => Some(PasswordError::Control),
             '\u{200c}' | '\u{200d}' if after_virama => None,
@@ -131,12 +154,20 @@ fn check_characters(text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The canonical combining class of viramas.
-#[cfg(feature = "unicode")]
-const VIRAMA: u8 = 9;
+/// The characters of canonical combining class 9 (Unicode 18).
+fn is_virama(character: char) -> bool {
+    matches!(character,
+        '\u{94d}' | '\u{9cd}' | '\u{a4d}' | '\u{acd}' | '\u{b4d}' | '\u{bcd}' | '\u{c4d}' | '\u{ccd}' | '\u{d3b}'..='\u{d3c}'
+        | '\u{d4d}' | '\u{dca}' | '\u{e3a}' | '\u{eba}' | '\u{f84}' | '\u{1039}'..='\u{103a}' | '\u{1714}'..='\u{1715}' | '\u{1734}'
+        | '\u{17d2}' | '\u{1a60}' | '\u{1b44}' | '\u{1baa}'..='\u{1bab}' | '\u{1bf2}'..='\u{1bf3}' | '\u{2d7f}' | '\u{a806}'
+        | '\u{a82c}' | '\u{a8c4}' | '\u{a953}' | '\u{a9c0}' | '\u{aaf6}' | '\u{abed}' | '\u{10a3f}' | '\u{11046}' | '\u{11070}'
+        | '\u{1107f}' | '\u{110b9}' | '\u{11133}'..='\u{11134}' | '\u{111c0}' | '\u{11235}' | '\u{112ea}' | '\u{1134d}'
+        | '\u{113ce}'..='\u{113d0}' | '\u{11442}' | '\u{114c2}' | '\u{115bf}' | '\u{1163f}' | '\u{116b6}' | '\u{1172b}' | '\u{11839}'
+        | '\u{1193d}'..='\u{1193e}' | '\u{119e0}' | '\u{11a34}' | '\u{11a47}' | '\u{11a99}' | '\u{11c3f}' | '\u{11d44}'..='\u{11d45}'
+        | '\u{11d97}' | '\u{11f41}'..='\u{11f42}' | '\u{1612f}')
+}
 
 /// The property Default_Ignorable_Code_Point: characters that are not seen, among them places that Unicode keeps for more of them.
-#[cfg(feature = "unicode")]
 fn is_ignorable(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -146,25 +177,21 @@ fn is_ignorable(character: char) -> bool {
 }
 
 /// U+FDD0 to U+FDEF, and the last two of each plane.
-#[cfg(feature = "unicode")]
 fn is_noncharacter(character: char) -> bool {
     matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe
 }
 
 /// The separators of lines and paragraphs (categories Zl and Zp), which are no spaces.
-#[cfg(feature = "unicode")]
 fn is_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Characters for private use (category Co), which look different in every font.
-#[cfg(feature = "unicode")]
 fn is_private(character: char) -> bool {
     matches!(character, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
 
 /// Format characters (category Cf) that are seen: signs that enclose numbers, annotations, joiners of hieroglyphs.
-#[cfg(feature = "unicode")]
 fn is_format(character: char) -> bool {
     matches!(character,
         '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}'
@@ -172,20 +199,17 @@ fn is_format(character: char) -> bool {
 }
 
 /// The letters and marks that RFC 8264 §9.6 excludes by name: Tatweel, its sisters, tone marks and repeat marks.
-#[cfg(feature = "unicode")]
 fn is_excluded(character: char) -> bool {
     matches!(character, '\u{640}' | '\u{7fa}' | '\u{302e}'..='\u{302f}' | '\u{3031}'..='\u{3035}' | '\u{303b}')
 }
 
 /// Conjoining jamo, with which old Hangul is written (RFC 8264 §9.9): Hangul_Syllable_Type L, V or T.
-#[cfg(feature = "unicode")]
 fn is_old_jamo(character: char) -> bool {
     matches!(character,
         '\u{1100}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7c6}' | '\u{d7cb}'..='\u{d7fb}')
 }
 
 /// The space separators of Unicode (category Zs) become the ASCII space.
-#[cfg(feature = "unicode")]
 fn as_space(character: char) -> char {
     match character {
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
@@ -268,6 +292,31 @@ mod tests {
             assert_eq!(prepared(&after), after);
             assert!(Password::from_text(&elsewhere).is_err());
         }
+    }
+
+    #[test]
+    fn viramas_are_the_characters_of_class_9() {
+        use unicode_normalization::char::canonical_combining_class;
+        for character in '\0'..=char::MAX {
+            assert_eq!(is_virama(character), canonical_combining_class(character) == 9, "{character:?}");
+        }
+    }
+
+    #[test]
+    fn the_normalisation_of_others_prepares_the_same() {
+        use unicode_normalization::UnicodeNormalization;
+        let theirs = |text: &str| {
+            let password = Password::from_text_with(text, |text| text.nfc().collect::<String>().into());
+            password.map(|password| password.as_bytes().to_vec())
+        };
+        for text in ["correct horse", "cafe\u{301}\u{a0}x", "\u{915}\u{94d}\u{200d}\u{937}", "", "a\u{ad}b", "\u{640}"]
+        {
+            let ours = Password::from_text(text).map(|password| password.as_bytes().to_vec());
+            assert_eq!(theirs(text), ours, "{text:?}");
+        }
+        assert!(theirs(&"x".repeat(65536)).is_err() && theirs(&"x".repeat(65535)).is_ok());
+        let asked = Password::from_text_with("ascii", |_| panic!("ASCII is in form C"));
+        assert_eq!(asked.unwrap().as_bytes(), b"ascii");
     }
 
     #[test]

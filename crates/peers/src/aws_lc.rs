@@ -4,6 +4,7 @@
 
 mod ec;
 mod evp;
+mod rsa;
 
 use crate::contract;
 use crate::contract::hash::{Algorithm, Shape};
@@ -36,6 +37,10 @@ impl Offers for Offer {
 
     fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
         vec![ec::entry(curve, op)]
+    }
+
+    fn rsa(&self, size: contract::rsa::Size, op: contract::rsa::Op) -> Vec<Entry> {
+        vec![rsa::entry(size, op)]
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

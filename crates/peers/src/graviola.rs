@@ -9,6 +9,7 @@
 mod aead;
 mod ec;
 mod hash;
+mod rsa;
 
 use aead::aead;
 use hash::{hash, hkdf, hmac};
@@ -44,6 +45,10 @@ impl Offers for Offer {
 
     fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
         vec![ec::ec(curve, op)]
+    }
+
+    fn rsa(&self, size: contract::rsa::Size, op: contract::rsa::Op) -> Vec<Entry> {
+        vec![rsa::rsa(size, op)]
     }
 
     fn hash(&self, algorithm: contract::hash::Algorithm, shape: contract::hash::Shape) -> Vec<Entry> {

@@ -19,6 +19,7 @@
 #![cfg_attr(not(feature = "peers"), allow(dead_code))]
 
 mod list;
+mod program;
 mod shared_object;
 
 pub mod contract;
@@ -27,9 +28,9 @@ pub mod linked;
 pub mod seed;
 
 pub use list::{
-    Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, ec, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash,
-    hash_batch, hkdf, hmac, hqc, hqc_decode, imported, mceliece, mceliece_decode, ml_kem, ml_kem_prepared, ntor,
-    opaque, oprf, peers, ristretto, sm2, x25519,
+    Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, ec, file_sha256, gf2, gf2_field, gf2_inlined,
+    gf2_products, gf2m, hash, hash_batch, hkdf, hmac, hqc, hqc_decode, imported, mceliece, mceliece_decode, ml_kem,
+    ml_kem_prepared, ntor, opaque, oprf, peers, ristretto, rsa, sm2, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.
@@ -37,6 +38,7 @@ mod argon2;
 mod argon2_rust;
 mod aws_lc;
 mod blake2b_simd;
+mod coreutils;
 mod dalek;
 mod gf2x;
 mod gmsm;
@@ -61,6 +63,7 @@ mod ring_interface;
 mod rustcrypto_aead;
 mod rustcrypto_ec;
 mod rustcrypto_hash;
+mod rustcrypto_rsa;
 mod secp256k1;
 mod sm2;
 mod sm4;

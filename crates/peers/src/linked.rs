@@ -117,6 +117,7 @@ mod tests {
             "opaque-ke",
             "pq-mceliece",
             "ring",
+            "rsa",
             "sha2",
             "sha3",
             "shake",

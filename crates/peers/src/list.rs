@@ -2,7 +2,7 @@
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::ksf::Store;
-use crate::contract::{aead, cipher, ec, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, sm2, x25519};
+use crate::contract::{aead, cipher, ec, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, rsa, sm2, x25519};
 use crate::linked;
 use candor_lab::{Entry, Imported};
 use candor_primitives::ksf::Params;
@@ -57,6 +57,11 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// RSA with keys of a size.
+    fn rsa(&self, size: rsa::Size, op: rsa::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
     /// SM2.
     fn sm2(&self, op: sm2::Op) -> Vec<Entry> {
         Vec::new()
@@ -69,6 +74,11 @@ pub(crate) trait Offers: Sync {
 
     /// A hash function of several messages in one call; the subjects' names end in `+batch`.
     fn hash_batch(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// SHA-256 of a file of so many bytes by a program.
+    fn file_sha256(&self, bytes: u64) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -223,6 +233,12 @@ pub fn ec(curve: ec::Curve, op: ec::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.ec(curve, op)).collect()
 }
 
+/// The peers' entries for RSA with keys of a size.
+#[must_use]
+pub fn rsa(size: rsa::Size, op: rsa::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.rsa(size, op)).collect()
+}
+
 /// The peers' entries for SM2.
 #[must_use]
 pub fn sm2(op: sm2::Op) -> Vec<Entry> {
@@ -239,6 +255,12 @@ pub fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
 #[must_use]
 pub fn hash_batch(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     all().flat_map(|peer| peer.hash_batch(algorithm, shape)).collect()
+}
+
+/// The peers' entries for SHA-256 of a file of so many bytes by a program.
+#[must_use]
+pub fn file_sha256(bytes: u64) -> Vec<Entry> {
+    all().flat_map(|peer| peer.file_sha256(bytes)).collect()
 }
 
 /// The peers' entries for an AEAD, for messages of so many bytes.

@@ -17,6 +17,8 @@ mod hash;
 mod key;
 mod mac;
 mod ml_kem;
+mod program;
+mod rsa;
 mod sm2;
 mod x25519;
 
@@ -112,8 +114,16 @@ impl Offers for Offer {
         each(|found, api| contract::ec::entry(&found.name, curve, op, move || ec::OpenSslEc::new(found, api, curve)))
     }
 
+    fn rsa(&self, size: contract::rsa::Size, op: contract::rsa::Op) -> Vec<Entry> {
+        each(|found, api| contract::rsa::entry(&found.name, size, op, move || rsa::OpenSslRsa::new(found, api, size)))
+    }
+
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         hash(algorithm, shape)
+    }
+
+    fn file_sha256(&self, bytes: u64) -> Vec<Entry> {
+        program::file_sha256(bytes)
     }
 
     fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {

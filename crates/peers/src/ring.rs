@@ -3,6 +3,7 @@
 #![cfg(feature = "peer-ring")]
 
 mod ec;
+mod rsa;
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::{self, BY_SYSTEM_CALL, aead, hash, kdf, mac, x25519};
@@ -34,6 +35,10 @@ impl Offers for Offer {
 
     fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
         vec![ec::ec(curve, op)]
+    }
+
+    fn rsa(&self, size: contract::rsa::Size, op: contract::rsa::Op) -> Vec<Entry> {
+        vec![rsa::rsa(size, op)]
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

@@ -6,6 +6,7 @@
 //! 885 from 384. Steps beyond those leave the result as it is. The steps depend on the lowest bits only, so 60 of them are gathered in a matrix, which
 //! is then applied to f and g, and to d and e, which stand for f and g as multiples of z modulo p.
 
+use crate::word::inverse_of_word;
 use candor_cpu::barrier;
 
 /// An odd prime below 2^(64N), for N up to 6.
@@ -31,17 +32,6 @@ struct Matrix {
 }
 
 const LIMB: i64 = (1 << 62) - 1;
-
-/// The inverse of an odd number modulo 2^64.
-pub(crate) const fn inverse_of_word(odd: u64) -> u64 {
-    // Each step doubles the number of bits that are right; three are at the beginning.
-    let (mut inverse, mut steps) = (odd, 0);
-    while steps < 5 {
-        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
-        steps += 1;
-    }
-    inverse
-}
 
 #[inline(always)]
 const fn in_limbs<const N: usize>(words: &[u64; N]) -> Signed {

@@ -29,7 +29,7 @@ mod lattice;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;
-#[cfg(any(feature = "aead", feature = "ec", feature = "ed25519", feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "ec", feature = "ed25519", feature = "kem", feature = "dh", feature = "rsa"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
@@ -64,6 +64,8 @@ pub mod ksf;
 pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
+#[cfg(feature = "rsa")]
+pub mod rsa;
 #[cfg(feature = "sm2")]
 pub mod sm2;
 #[cfg(feature = "sm4")]
@@ -71,6 +73,10 @@ pub mod sm4;
 pub mod stack;
 #[cfg(any(feature = "aes", feature = "hash", feature = "sm4"))]
 mod wipe;
+#[cfg(any(feature = "ec", feature = "rsa", feature = "x25519"))]
+mod word;
+#[cfg(feature = "rsa")]
+mod words;
 
 /// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.
 pub use candor_cpu::Cpu;

@@ -1,4 +1,4 @@
-//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes, and CMAC (SP 800-38B) by crate `cmac`, on our AES-128 and SM4
+//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes (SHA-3 and BLAKE2b by [`WipedHmac`]), and CMAC (SP 800-38B) by crate `cmac`, on our AES-128 and SM4
 //! and on crate `aes`'s AES-256 (feature `cmac`).
 //!
 //! BLAKE2b takes a key without HMAC: [`Blake2bMac`].
@@ -17,12 +17,15 @@
 //! # }
 //! ```
 
+mod wiped;
+
 pub use crate::hash::blake2b::Blake2bMac;
 use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
 #[cfg(feature = "cmac")]
 pub use cmac::Cmac;
 pub use hmac::digest::InvalidLength;
-pub use hmac::{Hmac, KeyInit, Mac, SimpleHmac};
+pub use hmac::{Hmac, KeyInit, Mac};
+pub use wiped::WipedHmac;
 
 /// HMAC with [`Sha256`]: 32 bytes.
 pub type HmacSha256 = Hmac<Sha256>;
@@ -33,11 +36,11 @@ pub type HmacSha512 = Hmac<Sha512>;
 /// HMAC with [`Sm3`]: 32 bytes.
 pub type HmacSm3 = Hmac<Sm3>;
 /// HMAC with [`Sha3_256`]: 32 bytes.
-pub type HmacSha3_256 = SimpleHmac<Sha3_256>;
+pub type HmacSha3_256 = WipedHmac<Sha3_256>;
 /// HMAC with [`Sha3_512`]: 64 bytes.
-pub type HmacSha3_512 = SimpleHmac<Sha3_512>;
+pub type HmacSha3_512 = WipedHmac<Sha3_512>;
 /// HMAC with [`Blake2b512`]: 64 bytes. For a new design its own keyed mode costs half.
-pub type HmacBlake2b512 = SimpleHmac<Blake2b512>;
+pub type HmacBlake2b512 = WipedHmac<Blake2b512>;
 
 /// CMAC with [`Aes128`](crate::aes::Aes128): 16 bytes.
 #[cfg(feature = "cmac")]

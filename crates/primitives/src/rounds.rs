@@ -38,6 +38,29 @@ pub(crate) const SHA512_K: [u64; 80] = [
     0x4cc5d4becb3e42b6, 0x597f299cfc657e2a, 0x5fcb6fab3ad6faec, 0x6c44198c4a475817,
 ];
 
+/// H(0) of SHA-512: the first 64 bits of the fractional parts of the square roots of the first eight primes (FIPS 180-4 §5.3.5). BLAKE2b
+/// begins with it too (RFC 7693 §2.6).
+#[rustfmt::skip]
+pub(crate) const SHA512_INITIAL: [u64; 8] = [
+    0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
+    0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
+];
+
+/// SIGMA of BLAKE2b (RFC 7693 §2.7): rounds 10 and 11 are rounds 0 and 1 again.
+#[rustfmt::skip]
+pub(crate) const BLAKE2B_SIGMA: [[usize; 16]; 10] = [
+    [ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15],
+    [14, 10,  4,  8,  9, 15, 13,  6,  1, 12,  0,  2, 11,  7,  5,  3],
+    [11,  8, 12,  0,  5,  2, 15, 13, 10, 14,  3,  6,  7,  1,  9,  4],
+    [ 7,  9,  3,  1, 13, 12, 11, 14,  2,  6,  5, 10,  4,  0, 15,  8],
+    [ 9,  0,  5,  7,  2,  4, 10, 15, 14,  1, 11, 12,  6,  8,  3, 13],
+    [ 2, 12,  6, 10,  0, 11,  8,  3,  4, 13,  7,  5, 15, 14,  1,  9],
+    [12,  5,  1, 15, 14, 13,  4, 10,  0,  7,  6,  3,  9,  2,  8, 11],
+    [13, 11,  7, 14, 12,  1,  3,  9,  5,  0, 15,  4,  8,  6,  2, 10],
+    [ 6, 15, 14,  9, 11,  3,  0,  8, 12,  2, 13,  7,  1,  4, 10,  5],
+    [10,  2,  8,  4,  7,  6,  1,  5, 15, 11,  9, 14,  3, 12, 13,  0],
+];
+
 /// T[j] ⋘ j of SM3 (GB/T 32905 §4.2): 79cc4519 in the first sixteen steps, 7a879d8a after.
 pub(crate) const SM3_T: [u32; 64] = {
     let mut t = [0u32; 64];

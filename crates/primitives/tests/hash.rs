@@ -225,6 +225,9 @@ fn the_arm_is_the_tiers() {
     }
     if let Ok(cpu) = Cpu::named("avx512") {
         assert_eq!(Sha3_256::with_cpu(cpu).arm(), "avx512");
+        assert_eq!(Sha512::with_cpu(cpu).arm(), "avx512");
+        assert_eq!(Sm3::with_cpu(cpu).arm(), "avx512");
+        assert_eq!(Blake2b512::with_cpu(cpu).arm(), "avx512");
     }
     assert_eq!(Sha256::new().arm(), Sha256::with_cpu(Cpu::default()).arm());
 }

@@ -15,8 +15,10 @@ mod layer;
 mod mceliece;
 mod opaque;
 mod polyval;
+mod rsa;
 mod sm2;
 mod sm4;
+mod suite;
 
 use crate::case::{Case, Expect, Leaves};
 use crate::probe::Probe;
@@ -34,7 +36,9 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(kem::cases());
     cases.extend(ec::cases());
     cases.push(ed25519::case());
+    cases.extend(rsa::cases());
     cases.extend(sm2::cases());
+    cases.extend(suite::cases());
     cases.extend(layer::cases());
     cases.extend(handshake::cases());
     cases.extend(opaque::cases());

@@ -26,12 +26,14 @@ const LIBRARY: [&str; 2] = ["_curve25519_x25519", "_curve25519_x25519base"];
 const UNREAD: [&str; 3] = ["core::panicking::", "core::slice::index::", "candor_cpu::secret::"];
 
 /// Three of Classic McEliece's kernels on AVX2, the last of which sorts, keep lengths and addresses in structures in memory, where this scan takes all for data.
-/// memcheck runs them, in the cases `mceliece*@avx2`. So does the search through a curve's table, in the cases `{p256,p384,secp256k1,sm2}/*@adx`.
-const BY_MEMCHECK: [&str; 5] = [
+/// memcheck runs them, in the cases `mceliece*@avx2`. So does the search through a curve's table, in the cases `{p256,p384,secp256k1,sm2}/*@adx`,
+/// and RSA's choice of an arm with the products on ADX that the compiler puts there, in the cases `rsa/*@adx`; those on AVX-512 are functions of their own.
+const BY_MEMCHECK: [&str; 6] = [
     "candor_codes::low::x86_64::rows::",
     "candor_codes::low::x86_64::sort::",
     "candor_codes::low::x86_64::mceliece::look_up",
     "candor_primitives::low::x86_64::montgomery::step",
+    "candor_primitives::rsa::arm_mux::Arm::",
     "candor_primitives::low::x86_64::montgomery::<impl candor_primitives::curve::Arithmetic for candor_primitives::curve::adx::Adx>::apart",
 ];
 
@@ -44,7 +46,7 @@ const OF_PUBLIC_BYTES: [&str; 2] =
 /// read through it is public, and only what is read through the pointers in it is secret. A word may be a secret itself: `tests/signatures.rs`
 /// reads the signatures of all kernels and finds such arguments. Most of these functions are parts of others, and become functions of their own
 /// only where the compiler likes it.
-const INTERFACES: [(&str, Interface); 26] = [
+const INTERFACES: [(&str, Interface); 33] = [
     // Lengths and slices of a panel.
     ("mceliece_avx512::apply::with_features", slices(&[(3, 1)])),
     ("polyval::hash_clmul::with_features", slices(&[(1, 1)])),
@@ -65,6 +67,14 @@ const INTERFACES: [(&str, Interface); 26] = [
     // The number of the entry, behind the place of the result and the entries.
     ("montgomery::selected", words(&[3])),
     ("montgomery::search", words(&[3])),
+    // The same behind the table; and the factors and the place of the result of one or two products, which refer to them.
+    ("rsa::adx::select_on_vectors", words(&[2])),
+    ("rsa::ifma::select_on_vectors", words(&[2])),
+    ("rsa::ifma::select_of_length", words(&[2])),
+    ("rsa::ifma::of_length", slices(&[(0, 1)])),
+    ("rsa::ifma_pair::of_20_limbs", slices(&[(1, 1)])),
+    ("rsa::ifma_pair::of_30_limbs", slices(&[(1, 1)])),
+    ("rsa::ifma_pair::of_40_limbs", slices(&[(1, 1)])),
     // Masks that say which rows or elements are meant, and an element; a result in memory has an argument before all others.
     ("mceliece_avx512::pivots::eliminate", words(&[1, 2, 3, 4, 5])),
     ("mceliece_avx512::polynomials::factor", words(&[1])),

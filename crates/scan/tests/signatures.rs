@@ -61,6 +61,9 @@ fn a_word_that_a_kernel_takes_by_value_is_a_length_or_is_listed_as_secret() {
             "x86_64::mceliece_avx512::polynomials::sum 3",
             "x86_64::montgomery::search 3",
             "x86_64::montgomery::selected 3",
+            "x86_64::rsa::adx::select_on_vectors 2",
+            "x86_64::rsa::ifma::select_of_length 2",
+            "x86_64::rsa::ifma::select_on_vectors 2",
             "x86_64::symbols::product 0",
             "x86_64::symbols::product 1",
         ]

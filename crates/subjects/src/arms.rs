@@ -105,6 +105,7 @@ pub fn routine_of(task: &str) -> Option<(Routine, usize)> {
         ("hash", "sha256", None) => Routine::Sha256,
         ("hash", "sha256", Some(_)) => Routine::Sha256Batch,
         ("hash", "sha384" | "sha512", _) => Routine::Sha512,
+        ("hash", "blake2b-512", None) => Routine::Blake2b,
         ("hash", "sm3", None) => Routine::Sm3,
         ("hash", "sm3", Some(_)) => Routine::Sm3Batch,
         ("hash", "sha3-256" | "sha3-512" | "shake128" | "shake256", None) => Routine::Keccak,
@@ -207,7 +208,7 @@ fn ladder(routine: Routine) -> &'static [(&'static str, &'static str)] {
             ("aes-ni", "sha"),
             ("portable", "portable"),
         ],
-        Routine::Sha512 | Routine::Sm3 => &[("avx2", "widest"), ("portable", "sha")],
+        Routine::Blake2b => &[("avx512", "widest"), ("portable", "gfni")],
         _ => &[("avx512", "widest"), ("avx2", "vpclmul"), ("portable", "sha")],
     }
 }
@@ -318,8 +319,8 @@ mod tests {
         for task in crate::tasks() {
             // HQC's tiers are those of gf2's products, which have a routine, and of kernels with two arms, which have none; those of Classic McEliece
             // have three, of which the wider is the faster wherever it was measured, and so have those of our own ML-KEM, beside `auto`, of X25519, and of what is made of both. The curves, SM2's too, have one
-            // arm beside safe Rust.
-            if ["kem/hqc-", "kem/mceliece", "kem/ml-kem-", "ec/", "ntor/", "relay/create2/", "opaque/", "sm2/"]
+            // arm beside safe Rust, and RSA two that nobody has measured.
+            if ["kem/hqc-", "kem/mceliece", "kem/ml-kem-", "ec/", "ntor/", "relay/create2/", "opaque/", "rsa/", "sm2/"]
                 .iter()
                 .any(|family| task.name.starts_with(family))
             {

@@ -1,3 +1,4 @@
-//! C code of our own.
+//! C code of our own, and our interface for C.
 
+pub(crate) mod c_abi;
 pub(crate) mod layout;

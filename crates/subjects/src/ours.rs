@@ -1,10 +1,12 @@
 //! candor's own subjects: the products as their users call them, through their public traits.
 
 pub(crate) mod aead;
+pub(crate) mod c_abi;
 pub(crate) mod cipher;
 pub(crate) mod code_based;
 pub(crate) mod create2;
 pub(crate) mod ec;
+pub(crate) mod file;
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
 pub(crate) mod gf2poly;
@@ -20,6 +22,7 @@ pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+pub(crate) mod rsa;
 pub(crate) mod sm2;
 pub(crate) mod sparse;
 pub(crate) mod steps;

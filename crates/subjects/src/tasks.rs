@@ -1,11 +1,13 @@
 //! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
 mod aead;
+mod c_abi;
 mod cipher;
 mod circuit;
 mod consensus;
 mod create2;
 mod ec;
+mod file;
 mod gf2;
 mod gf2m;
 mod gf2poly;
@@ -21,10 +23,12 @@ mod ml_kem;
 mod ntor;
 mod opaque;
 mod relay_cells;
+mod rsa;
 mod sm2;
+mod variants;
 mod x25519;
 
-use candor_lab::{Entry, Task};
+use candor_lab::{Entry, SelectedBy, Task};
 
 /// In the tables of batches, of those that have none: whoever has several messages or operations at once must know what that costs, but it is not the
 /// same work.
@@ -45,8 +49,11 @@ const FAMILIES: &[Family] = &[
     ("kem/mceliece", mceliece::tasks),
     ("ec/x25519/", x25519::tasks),
     ("ec/", ec::tasks),
+    ("rsa/", rsa::tasks),
     ("sm2/", sm2::tasks),
     ("hash/", hash::tasks),
+    ("file/", file::tasks),
+    ("ffi/", c_abi::tasks),
     ("aead/", aead::tasks),
     ("mac/", mac::tasks),
     ("cipher/", cipher::tasks),
@@ -66,10 +73,15 @@ const FAMILIES: &[Family] = &[
     ("login/http/", login::tasks),
 ];
 
+/// Marks a variant of other tasks.
+fn variant(task: Task) -> Task {
+    if variants::is_variant(&task.name) { task.selected_by(SelectedBy::Part) } else { task }
+}
+
 /// All tasks, in the order in which they are listed and run.
 #[must_use]
 pub fn tasks() -> Vec<Task> {
-    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).map(with_imported).collect()
+    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).map(with_imported).map(variant).collect()
 }
 
 /// With what other tools found of the same work.

@@ -66,6 +66,7 @@ fn unmeasured() -> Run {
             subject: subject.clone(),
             provenance: provenance.clone(),
             quantities: Vec::new(),
+            used: None,
         }));
     }
     run
@@ -104,8 +105,19 @@ fn rows_that_differ_in_a_habit_carry_the_lint() {
 fn only_work_that_needs_randomness_draws_it() {
     let mut drawing = BTreeMap::new();
     for (task, subjects) in MADE.iter() {
-        // What draws: fresh keys, encapsulation, signatures with a nonce, public-key encryption, and whatever consists of them.
-        let needs = ["keygen", "encaps", "exchange", "sign", "encrypt", "handshake", "opaque/", "ntor/", "create2/"];
+        // What draws: fresh keys, encapsulation, signatures with a nonce, public-key encryption, blindings, and whatever consists of them.
+        let needs = [
+            "keygen",
+            "encaps",
+            "exchange",
+            "sign",
+            "encrypt",
+            "oaep-decrypt",
+            "handshake",
+            "opaque/",
+            "ntor/",
+            "create2/",
+        ];
         if needs.iter().any(|word| task.contains(word)) {
             continue;
         }

@@ -8,6 +8,8 @@
 //! | [`openssl`] | OpenSSL's program in a directory of a test's own |
 //! | [`postgres`] | a PostgreSQL server of the tests' own |
 //! | [`small_disk`] | a test again, on a disk that is soon full |
+//! | `c_abi` (feature `c-abi`) | a library for C against its header, under AddressSanitizer and valgrind |
+//! | `browser` (feature `browser`) | drives headless Chromium |
 //! | `runs` (feature `runs`) | seals forged run files |
 //! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
 //! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that misbehave on purpose: draw from a script, or send what no honest side would |
@@ -25,6 +27,10 @@ pub mod small_disk;
 
 #[cfg(feature = "back-ends")]
 pub mod back_ends;
+#[cfg(feature = "browser")]
+pub mod browser;
+#[cfg(feature = "c-abi")]
+pub mod c_abi;
 #[cfg(feature = "runs")]
 pub mod runs;
 #[cfg(feature = "vectors")]
@@ -34,11 +40,6 @@ pub use low::counting;
 pub use random::Random;
 
 use std::path::{Path, PathBuf};
-
-/// The repository's README, whose example is compiled and run as a doc test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
 
 /// A path from the root of the repository.
 fn from_root(path: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! OpenSSL's program in a directory of a test's own.
+//! OpenSSL's program in a directory of a test's own: the system's `openssl`, or the program that `CANDOR_OPENSSL` names.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ impl OpenSsl {
     /// If the directory can't be made.
     #[must_use]
     pub fn find(algorithm: &str, directory: &Path) -> Option<Self> {
-        let mut command = Command::new("openssl");
+        let mut command = program();
         let found = command.args(["list", "-public-key-algorithms"]).stderr(Stdio::null()).output();
         if !found.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(algorithm)) {
             eprintln!("skipped: this machine has no openssl with {algorithm}");
@@ -30,7 +30,7 @@ impl OpenSsl {
     /// If it can't be started.
     #[must_use]
     pub fn run(&self, line: &str) -> bool {
-        let mut command = Command::new("openssl");
+        let mut command = program();
         let command = command.args(line.split(' ')).current_dir(&self.0).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().expect("it has started before").success()
     }
@@ -60,6 +60,10 @@ impl OpenSsl {
     pub fn text(&self, name: &str) -> String {
         String::from_utf8(self.read(name)).expect("PEM is text")
     }
+}
+
+fn program() -> Command {
+    Command::new(std::env::var_os("CANDOR_OPENSSL").unwrap_or_else(|| "openssl".into()))
 }
 
 impl Drop for OpenSsl {

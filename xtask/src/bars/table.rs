@@ -27,6 +27,8 @@ pub(crate) enum Asks {
         rule: Rule,
         /// Patterns of subjects that a run must have of the task, so that its best peer is the best of them: without one of these nothing can be told.
         peers: Vec<String>,
+        /// Instructions that the CPU must not have, by their name in run files: with them a peer takes another path than the bar is about.
+        without: Option<String>,
     },
     /// A number that a command prints, entered by hand with its evidence.
     Figure {
@@ -57,6 +59,7 @@ const RATIO_FIELDS: &[&str] = &[
     "stretch",
     "rule",
     "peers",
+    "without",
 ];
 const FIGURE_FIELDS: &[&str] =
     &["issue", "what", "kind", "command", "unit", "at-least", "at-most", "measured", "run", "evidence"];
@@ -131,6 +134,7 @@ impl Fields<'_> {
             stretch: self.number("stretch")?,
             rule,
             peers,
+            without: self.text("without")?,
         })
     }
 

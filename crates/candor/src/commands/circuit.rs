@@ -1,6 +1,6 @@
 //! `candor circuit`: circuits over modelled links, in virtual time, or of real processes by `--tun`.
 
-mod costs;
+pub(super) mod costs;
 mod figures;
 mod pass;
 mod row;
@@ -72,7 +72,10 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
 }
 
 /// Each handshake against the first one, where the costs of both are known and the first computes less.
-fn crossovers(plan: &Plan, rows: &[(HandshakeType, Summary)]) -> Result<Vec<(HandshakeType, Crossover)>, Failure> {
+pub(super) fn crossovers(
+    plan: &Plan,
+    rows: &[(HandshakeType, Summary)],
+) -> Result<Vec<(HandshakeType, Crossover)>, Failure> {
     let Some(&(first, _)) = rows.first() else { return Ok(Vec::new()) };
     let least = plan.costs.hop(first);
     // Of one that computes less there is nothing to weigh.
@@ -104,10 +107,16 @@ fn topology(arguments: &CircuitArguments, name: &str) -> Result<Topology, Failur
 
 /// A built-in topology, or one from a file.
 fn read(name: &str) -> Result<Topology, Failure> {
+    let (name, text) = named(name, Path::new(""))?;
+    Ok(Topology::parse(&name, &text)?)
+}
+
+/// Name and text of a built-in topology, or of one from a file; its path begins in `folder`.
+pub(super) fn named(name: &str, folder: &Path) -> Result<(String, String), Failure> {
     if let Some(built_in) = BUILT_IN.iter().find(|topology| topology.name == name) {
-        return Ok(Topology::parse(built_in.name, built_in.text)?);
+        return Ok((built_in.name.to_owned(), built_in.text.to_owned()));
     }
-    let path = Path::new(name);
+    let path = &folder.join(name);
     if path.extension().is_none_or(|extension| extension != "toml") {
         let names = BUILT_IN.iter().map(|topology| topology.name);
         return Err(Failure::Error(crate::choose::unknown("topology", name, names, "candor list topologies")));
@@ -115,18 +124,18 @@ fn read(name: &str) -> Result<Topology, Failure> {
     let text = String::from_utf8(read_at_most(path, topology::MOST_BYTES)?)
         .map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(Topology::parse(&stem, &text)?)
+    Ok((stem.into_owned(), text))
 }
 
 /// The bytes of a file. Of one that is larger than anybody reads there is one more than that: whoever reads it says so.
-fn read_at_most(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+pub(super) fn read_at_most(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes));
     read.map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
     Ok(bytes)
 }
 
-fn text(
+pub(super) fn text(
     plan: &Plan,
     costs: &Found,
     rows: &[(HandshakeType, Summary)],
@@ -218,7 +227,7 @@ fn text(
     Ok(text)
 }
 
-fn json(
+pub(super) fn json(
     plan: &Plan,
     costs: &Found,
     rows: &[(HandshakeType, Summary)],
@@ -253,7 +262,7 @@ fn json(
         .map(|(handshake, summary)| {
             json!({
                 "handshake": handshake.name(), "circuits": summary.circuits, "built": times(&summary.built),
-                "failures": summary.failures.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "failures": summary.failures,
                 "link": times(&summary.link), "hops": summary.hops.iter().map(times).collect::<Vec<_>>(),
                 "cells": summary.cells, "bytes": summary.bytes, "first_byte": times(&summary.first_byte), "goodput_bits_per_second": summary.goodput,
                 "resent": summary.resent,

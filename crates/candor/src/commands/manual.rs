@@ -2,7 +2,7 @@
 
 use crate::cli::Arguments;
 use crate::output::{Talk, print};
-use crate::{Failure, choose};
+use crate::{Failure, choose, published};
 use candor_lab::lint::LINTS;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
@@ -15,6 +15,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let tasks: Vec<&'static str> = candor_subjects::tasks().into_iter().map(|task| &*task.name.leak()).collect();
     let names: Vec<&'static str> = choose::with_prefixes(tasks.into_iter()).into_iter().collect();
     let explained: Vec<&'static str> = names.iter().copied().chain(LINTS.iter().map(|lint| lint.name)).collect();
+    let names: Vec<&'static str> = names.into_iter().chain(published::keys()).collect();
     let complete = |argument: &'static str, names: &[&'static str]| {
         let values = PossibleValuesParser::new(names.to_vec());
         move |command: Command| command.mut_arg(argument, |argument| argument.value_parser(values))

@@ -6,12 +6,11 @@ mod family;
 mod fetch;
 mod hosts;
 mod metrics;
-pub(super) mod parent;
 mod proxy;
 mod relay;
 mod up;
 
-use super::{Stop, runtime};
+use super::{Stop, parent, runtime};
 use crate::Failure;
 use crate::cli::{OnionCommand, TargetArguments};
 use crate::output::{Talk, print};

@@ -1,20 +1,27 @@
 //! `candor report`: saved runs in other forms.
 
-use crate::Failure;
-use crate::cli::{BUILT_IN, Format, Picture, ReportArguments};
-use crate::output::{Talk, on_stdout, print};
+mod paper;
+
+use super::claims::claims;
+use crate::cli::{Format, Picture, ReportArguments};
+use crate::output::{Talk, columns, on_stdout, print};
+use crate::{Failure, published};
 use candor_lab::LabError;
-use candor_lab::analysis::Report;
+use candor_lab::analysis::{Report, beside as with_imports};
 use candor_lab::claims::{Beside, Claims};
 use candor_lab::figure::{self, Figure};
-use candor_lab::report::render;
+use candor_lab::report::{Answer, render};
 use candor_lab::runfile::Run;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Failure> {
     let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
-    let reports: Vec<Report> = runs?.iter().map(Report::of).collect();
+    let runs = runs?;
+    let reports: Vec<Report> = with_imports(runs.iter().map(Report::of).collect());
+    if let Some(publication) = &arguments.answer {
+        return answer(publication, &reports, arguments.format);
+    }
     let claims = claims(&arguments.claims)?;
     if arguments.format == Format::Csv && !claims.is_empty() {
         talk.say("left out all published numbers: CSV has rows of runs only; JSON has both");
@@ -34,31 +41,77 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
         shown
     };
 
+    let mut drawn = vec![Vec::new(); reports.len()];
     if !arguments.figures.is_empty() {
         let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
-        for report in &reports {
-            draw(report, &claims, &arguments.figures, directory, talk)?;
+        for (report, drawn) in reports.iter().zip(&mut drawn) {
+            *drawn = draw(report, &claims, &arguments.figures, directory, talk)?;
         }
     }
     let Some(directory) = arguments.output else {
         let beside: Vec<Beside> = reports.iter().flat_map(beside).collect();
         return print(&render(&reports, &beside, on_stdout(arguments.format.into())));
     };
-    let ending = match arguments.format {
+    let ending = ending(arguments.format);
+    for (report, figures) in reports.iter().zip(&drawn) {
+        let text = render(std::slice::from_ref(report), &beside(report), arguments.format.into());
+        let shown = match arguments.format {
+            Format::Tex => paper::environments(figures, &report.run, &arguments.figures),
+            _ => String::new(),
+        };
+        save(&directory, &format!("{}.{ending}", report.run), (text + &shown).as_bytes(), talk)?;
+    }
+    match arguments.format {
+        Format::Tex => paper::save_rest(&runs, &reports, &arguments.figures, &arguments.claims, &directory, talk),
+        _ => Ok(()),
+    }
+}
+
+/// A publication's rows, each beside what a run found of it.
+fn answer(publication: &str, reports: &[Report], format: Format) -> Result<(), Failure> {
+    let read;
+    let claims = match published::named(publication) {
+        Some(claims) => claims,
+        None if Path::new(publication).is_file() => {
+            read = published::read(Path::new(publication))?;
+            &read
+        }
+        None => {
+            let keys: Vec<&str> = published::keys().collect();
+            return Err(Failure::Error(format!(
+                "--answer: no publication has the key {publication:?}, and there is no such file; expected one of {}, or a file of claims",
+                keys.join(", ")
+            )));
+        }
+    };
+    let answers = reports.iter().map(|report| Answer::new(claims, report));
+    let texts: Vec<String> = match format {
+        Format::Text => answers.map(|answer| answer.text(columns())).collect(),
+        Format::Md => answers.map(|answer| answer.markdown()).collect(),
+        _ => return Err(Failure::Error("--answer is text or Markdown: expected --format text or md".into())),
+    };
+    print(&texts.join("\n"))
+}
+
+/// How names of files of that format end.
+pub(super) fn ending(format: Format) -> &'static str {
+    match format {
         Format::Text => "txt",
         Format::Md => "md",
         Format::Csv => "csv",
         Format::Json => "json",
         Format::Html => "html",
-    };
-    for report in &reports {
-        let text = render(std::slice::from_ref(report), &beside(report), arguments.format.into());
-        save(&directory, &format!("{}.{ending}", report.run), text.as_bytes(), talk)?;
+        Format::Tex => "tex",
     }
-    Ok(())
 }
 
-fn draw(report: &Report, claims: &[Claims], pictures: &[Picture], directory: &Path, talk: Talk) -> Result<(), Failure> {
+fn draw(
+    report: &Report,
+    claims: &[Claims],
+    pictures: &[Picture],
+    directory: &Path,
+    talk: Talk,
+) -> Result<Vec<Figure>, Failure> {
     let mut figures = figure::figures(report);
     for claims in claims {
         let quoted = figure::quoted(claims, report);
@@ -71,7 +124,8 @@ fn draw(report: &Report, claims: &[Claims], pictures: &[Picture], directory: &Pa
         }
         figures.extend(quoted);
     }
-    figures.iter().try_for_each(|figure| save_figure(figure, &report.run, pictures, directory, talk))
+    figures.iter().try_for_each(|figure| save_figure(figure, &report.run, pictures, directory, talk))?;
+    Ok(figures)
 }
 
 /// Writes a figure in each of these forms, as `<of>-<its name>`.
@@ -83,80 +137,21 @@ pub(super) fn save_figure(
     talk: Talk,
 ) -> Result<(), Failure> {
     for picture in pictures {
-        let (ending, bytes) = match picture {
-            Picture::Svg => ("svg", figure.svg().into_bytes()),
-            Picture::Png => ("png", figure::png(figure)?),
-            Picture::Pdf => ("pdf", figure::pdf(figure)?),
+        let bytes = match picture {
+            Picture::Svg => figure.svg().into_bytes(),
+            Picture::Png => figure::png(figure)?,
+            Picture::Pdf => figure::pdf(figure)?,
         };
-        save(directory, &format!("{of}-{}.{ending}", figure.name), &bytes, talk)?;
+        save(directory, &format!("{of}-{}.{}", figure.name, picture.ending()), &bytes, talk)?;
     }
     Ok(())
 }
 
-fn save(directory: &Path, name: &str, bytes: &[u8], talk: Talk) -> Result<(), Failure> {
+pub(super) fn save(directory: &Path, name: &str, bytes: &[u8], talk: Talk) -> Result<(), Failure> {
     let path = directory.join(name);
     fs::create_dir_all(directory)
         .and_then(|()| fs::write(&path, bytes))
         .map_err(|error| Failure::Error(format!("can't write {}: {error}", path.display())))?;
     talk.say(&format!("wrote {}", path.display()));
     Ok(())
-}
-
-/// The published numbers that candor comes with.
-const PUBLISHED: [&str; 6] = [
-    include_str!("../../../../claims/berger-2025.toml"),
-    include_str!("../../../../claims/ecliptix-003.toml"),
-    include_str!("../../../../claims/gfmul-004.toml"),
-    include_str!("../../../../claims/kctsb-001.toml"),
-    include_str!("../../../../claims/pqntor-000.toml"),
-    include_str!("../../../../claims/threehop-002.toml"),
-];
-
-/// Reads claims from files and from the `*.toml` files of directories.
-fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
-    let mut claims = Vec::new();
-    let mut files = Vec::new();
-    for path in paths {
-        if path.as_os_str() == BUILT_IN {
-            for text in PUBLISHED {
-                claims.push(Claims::parse(text)?);
-            }
-            continue;
-        }
-        let unreadable = |error| Failure::Error(format!("can't read claims from {}: {error}", path.display()));
-        if path.is_dir() {
-            let mut inside = Vec::new();
-            for entry in fs::read_dir(path).map_err(unreadable)? {
-                inside.push(entry.map_err(unreadable)?.path());
-            }
-            inside.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
-            inside.sort();
-            files.extend(inside);
-        } else {
-            files.push(path.clone());
-        }
-    }
-    let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path)
-            .map_err(|error| Failure::Error(format!("can't read claims from {}: {error}", path.display())))?;
-        Claims::parse(&text).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
-    };
-    for path in &files {
-        claims.push(read(path)?);
-    }
-    Ok(claims)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_committed_file_of_claims_is_built_in() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims");
-        let committed = claims(&[directory]).unwrap_or_else(|_| panic!("the files can be read"));
-        let built_in = claims(&[BUILT_IN.into()]).unwrap_or_else(|_| panic!("the texts can be read"));
-        let keys = |claims: &[Claims]| claims.iter().map(|claims| claims.key.clone()).collect::<Vec<_>>();
-        assert_eq!(keys(&built_in), keys(&committed));
-    }
 }

@@ -2,7 +2,6 @@
 
 use crate::Failure;
 use crate::cli::Format;
-use crate::measure::workers;
 use crate::output::print;
 use candor_lab::plan::TaskPlan;
 use candor_lab::session::{PROBE_PATIENCE, Spawn, WorkerDeath, Workers};
@@ -47,7 +46,7 @@ impl Outcome {
             },
             Reply::Failed(why) => self.broken(why),
             Reply::Measured(_) => self.measured = true,
-            Reply::Trying(_) | Reply::Done => {}
+            Reply::Trying(_) | Reply::Watching(_) | Reply::Used { .. } | Reply::Done => {}
         });
         match served {
             Ok(()) => {}
@@ -62,14 +61,13 @@ impl Outcome {
 }
 
 /// Prints each task's outcome, then, in the form for people, the counts. Nothing is timed, so every core has a task.
-pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
-    let workers = workers()?;
+pub(super) fn execute(tasks: &[Task], format: Format, workers: &Spawn) -> Result<(), Failure> {
     let (mut passed, mut failed, mut refused) = (0, 0, 0);
     let next = AtomicUsize::new(0);
     let (sender, outcomes) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
-            let (sender, next, workers) = (sender.clone(), &next, &workers);
+            let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
                     // Nobody takes outcomes any more once one could not be printed.
@@ -103,7 +101,7 @@ pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
 /// Prepares and checks all subjects of a task, then lets those that can do one round.
 fn outcome(Task { name: task, .. }: &Task, workers: &Spawn) -> Outcome {
     let mut outcome = Outcome { task: task.clone(), ..Outcome::default() };
-    outcome.ask(workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new() });
+    outcome.ask(workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new(), watched: false });
     if !outcome.passed.is_empty() {
         let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1 };
         outcome.ask(workers, &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0 });

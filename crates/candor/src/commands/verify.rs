@@ -1,7 +1,7 @@
-//! `candor verify`: whether saved runs are what they say they are.
+//! `candor verify`: whether saved runs are what they say they are. A file's signature is for `files::sign`.
 
-use crate::cli::VerifyArguments;
-use crate::output::print;
+use crate::cli::{SignatureChoices, VerifyArguments};
+use crate::output::{Talk, print};
 use crate::{Failure, layout, signature};
 use candor_lab::runfile::Run;
 use std::fmt::Write;
@@ -11,7 +11,18 @@ use std::time::{Duration, SystemTime};
 /// How far clocks may differ: a run that began later than that from now did not.
 const CLOCKS: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn execute(arguments: &VerifyArguments) -> Result<(), Failure> {
+pub(crate) fn execute(arguments: &VerifyArguments, talk: Talk) -> Result<(), Failure> {
+    if let (Some(signature), Some(key)) = (&arguments.signature, &arguments.key) {
+        let [file] = &arguments.runs[..] else {
+            return Err(Failure::Error("--signature: expected one file".into()));
+        };
+        return super::files::sign::verify(file, signature, key, &arguments.choices, talk);
+    }
+    let SignatureChoices { hash, id, padding } = &arguments.choices;
+    if hash.is_some() || id.is_some() || padding.is_some() {
+        let these = "--hash, --id and --padding";
+        return Err(Failure::Error(format!("{these} are of a file's signature: name it with --signature")));
+    }
     let keys = arguments.key.as_deref().map(signature::fingerprints).transpose()?;
     let mut refused = Vec::new();
     for path in &arguments.runs {
@@ -62,9 +73,11 @@ fn text_of(path: &Path, run: &Run, signer: Option<&str>, doubts: &mut Vec<&str>)
     };
     let processes = run.blocks.len() + run.lost.len();
     let trials = run.trials.len();
+    let imported = run.imported_from();
     line(
         "plan",
         match (trials, run.manifest.tried.is_empty()) {
+            (0, _) if imported.is_some() => imported.unwrap_or_default(),
             (0, _) => format!(
                 "{processes} processes follow from seed {} (tasks: {planned}){lost}{stopped}",
                 run.manifest.seed
@@ -73,6 +86,10 @@ fn text_of(path: &Path, run: &Run, signer: Option<&str>, doubts: &mut Vec<&str>)
             (_, true) => format!("a self-test of {trials} trials; it does not say how many were planned{stopped}"),
         },
     );
+    for build in run.manifest.paired.iter().flat_map(|paired| &paired.others) {
+        let digest = build.tool.sha256.as_deref().unwrap_or("unknown");
+        line("build", format!("{}, candor {}, sha256 {digest}", build.name, build.tool.version));
+    }
     line(
         "layout",
         match &run.manifest.layout {

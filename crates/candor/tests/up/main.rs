@@ -1,6 +1,5 @@
 //! `candor onion up`: seven processes that start, serve and end together, and the page that shows them.
 
-mod browser;
 mod page;
 
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The monitor's page in a browser.
 
-use super::browser::Browser;
 use super::{CANDOR, DEADLINE, Up};
+use candor_test_support::browser::Browser;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -49,8 +49,9 @@ fn the_page_shows_the_network_live_and_needs_no_mouse() {
     };
     let up = Up::start();
     let monitor = Monitor::start(&up);
-    browser.show_as(1280, "light");
+    browser.show_as(1280, 900, "light");
     browser.open(&monitor.1);
+    browser.until("document.body.dataset.state === 'shown'");
     it_shows_roles_circuits_cells_and_errors(&mut browser, &up);
     it_is_used_by_keys(&mut browser);
     every_text_can_be_read(&mut browser);
@@ -164,7 +165,7 @@ fn every_text_can_be_read(browser: &mut Browser) {
     })()";
     let mut grounds = Vec::new();
     for (width, scheme) in [(1280, "light"), (1280, "dark"), (360, "dark"), (360, "light")] {
-        browser.show_as(width, scheme);
+        browser.show_as(width, 900, scheme);
         let found = browser.value(poor);
         assert!(found["all"].as_u64() > Some(30) && found["poor"] == json!([]), "{width} {scheme}: {found}");
         grounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));

@@ -396,8 +396,8 @@ mod tests {
             ("gf2-mul widest rule", "gf2-mul widest", 5),
             ("gf2-mul widest rule\n", "", Routine::ALL.len() + 4),
             ("gf2-field widest rule", "gf2-mul widest rule", 6),
-            ("sm3-batch widest", "sm3-batch avx2<4,widest", 11),
-            ("sm3-batch widest", "sm3-batch avx2<=,widest", 11),
+            ("sm3-batch widest", "sm3-batch avx2<4,widest", 12),
+            ("sm3-batch widest", "sm3-batch avx2<=,widest", 12),
         ] {
             assert!(good().contains(find));
             let found = mistake(good().replacen(find, replace, 1)).map(|mistake| mistake.line);

@@ -1,7 +1,7 @@
 //! What is timed: each case of the gate whose instructions valgrind can't run, by the same name, and controls.
 
-use crate::controls;
-use crate::measure::{Classes, Work};
+use crate::measure::{Classes, Timed, Work};
+use crate::{controls, keys};
 use candor_codes::hqc::Hqc1;
 use candor_codes::mceliece::{
     Mceliece, Mceliece348864f, Mceliece6688128f, Mceliece6960119f, ParameterSet, Set348864f, Set6960119f,
@@ -14,10 +14,11 @@ use candor_onion::layer::{Crypto, RelayLayer};
 use candor_primitives::aead::{AeadInOut, Aes128Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm};
 use candor_primitives::dh::x25519::X25519;
 use candor_primitives::dh::{DiffieHellman, aws_lc};
-use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
+use candor_primitives::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha256, Sha512, Sm3};
 use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
+use candor_primitives::rsa::{Rsa, Size};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
 use rand_core::{TryCryptoRng, TryRng};
@@ -32,7 +33,24 @@ pub(crate) struct Case {
     pub(crate) tier: &'static str,
     /// Bytes of secret input.
     pub(crate) secret: usize,
-    pub(crate) work: fn(Cpu) -> Work,
+    make: Make,
+}
+
+/// How the work is made.
+enum Make {
+    /// Of the secret alone.
+    Plain(fn(Cpu) -> Work),
+    /// With something that is made of the secret outside the clock.
+    Prepared(fn(Cpu) -> Timed),
+}
+
+impl Case {
+    pub(crate) fn make(&self, cpu: Cpu) -> Timed {
+        match self.make {
+            Make::Plain(work) => work(cpu).into(),
+            Make::Prepared(timed) => timed(cpu),
+        }
+    }
 }
 
 /// What must be found.
@@ -79,11 +97,21 @@ pub(crate) const ALL: &[Case] = &[
     control("control/same", Expect::Null, controls::clean),
     control("control/look-up", Expect::Leak, controls::look_up),
     control("control/branch", Expect::Leak, controls::branch),
+    Case {
+        name: "control/rsa-key",
+        expect: Expect::Leak,
+        tier: "avx512",
+        secret: keys::OF_SIGNATURE,
+        make: Make::Prepared(keys::leaky),
+    },
     arm("sha256@sha", "sha", MESSAGE, hash::<Sha256>),
     arm("sha256-batch@sha", "sha", MANY, |cpu| batch(cpu, |batch, messages| _ = black_box(batch.sha256(messages)))),
     arm("sha256-batch@avx512", "avx512", MANY, |cpu| {
         batch(cpu, |batch, messages| _ = black_box(batch.sha256(messages)))
     }),
+    arm("sha512@avx512", "avx512", MESSAGE, hash::<Sha512>),
+    arm("sm3@avx512", "avx512", MESSAGE, hash::<Sm3>),
+    arm("blake2b@avx512", "avx512", MESSAGE, hash::<Blake2b512>),
     arm("keccak@avx512", "avx512", MESSAGE, hash::<Sha3_256>),
     arm("sm3-batch@avx512", "avx512", MANY, |cpu| batch(cpu, |batch, messages| _ = black_box(batch.sm3(messages)))),
     arm("keccak-batch@avx512", "avx512", MANY, |cpu| {
@@ -131,6 +159,9 @@ pub(crate) const ALL: &[Case] = &[
     arm("ml-kem-512/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem512::with_cpu(cpu), 8)),
     arm("ml-kem-768/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem768::with_cpu(cpu), 8)),
     arm("ml-kem-1024/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem1024::with_cpu(cpu), 8)),
+    arm("rsa/encrypt@avx512", "avx512", 64, rsa_encrypt),
+    prepared("rsa/sign@avx512", "avx512", keys::OF_SIGNATURE, keys::sign),
+    prepared("rsa/decrypt@avx512", "avx512", keys::OF_DECRYPTION, keys::decrypt),
     // Good ciphertexts, which are the class of zeros, and bad ones. Memcheck has passed these.
     arm("hqc-1/decapsulate@avx2", "avx2", Hqc1::CIPHERTEXT, |cpu| decapsulate(Hqc1::with_cpu(cpu))),
     arm("mceliece348864f/decapsulate@avx2", "avx2", Mceliece348864f::CIPHERTEXT, |cpu| {
@@ -151,11 +182,15 @@ pub(crate) const ALL: &[Case] = &[
 ];
 
 const fn arm(name: &'static str, tier: &'static str, secret: usize, work: fn(Cpu) -> Work) -> Case {
-    Case { name, expect: Expect::Same, tier, secret, work }
+    Case { name, expect: Expect::Same, tier, secret, make: Make::Plain(work) }
+}
+
+const fn prepared(name: &'static str, tier: &'static str, secret: usize, timed: fn(Cpu) -> Timed) -> Case {
+    Case { name, expect: Expect::Same, tier, secret, make: Make::Prepared(timed) }
 }
 
 const fn control(name: &'static str, expect: Expect, work: fn(Cpu) -> Work) -> Case {
-    Case { name, expect, tier: "portable", secret: controls::SECRET, work }
+    Case { name, expect, tier: "portable", secret: controls::SECRET, make: Make::Plain(work) }
 }
 
 /// A hash whose object can be made for a tier.
@@ -163,17 +198,17 @@ trait OnTier: Digest {
     fn on(cpu: Cpu) -> Self;
 }
 
-impl OnTier for Sha256 {
-    fn on(cpu: Cpu) -> Self {
-        Self::with_cpu(cpu)
-    }
+macro_rules! on_tier {
+    ($($hash:ident)+) => {
+        $(impl OnTier for $hash {
+            fn on(cpu: Cpu) -> Self {
+                Self::with_cpu(cpu)
+            }
+        })+
+    };
 }
 
-impl OnTier for Sha3_256 {
-    fn on(cpu: Cpu) -> Self {
-        Self::with_cpu(cpu)
-    }
-}
+on_tier!(Sha256 Sha512 Sha3_256 Sm3 Blake2b512);
 
 fn hash<H: OnTier>(cpu: Cpu) -> Work {
     Box::new(move |message| _ = black_box(H::on(cpu).chain_update(message).finalize()))
@@ -221,6 +256,12 @@ fn x25519_many<D: DiffieHellman + 'static>(dh: D) -> Work {
         _ = black_box(dh.agree_pair([pairs[0], pairs[1]]));
         _ = black_box(dh.agree_many(&pairs));
     })
+}
+
+/// A message to a key of 2,048 bits.
+fn rsa_encrypt(cpu: Cpu) -> Work {
+    let key = Rsa::with_cpu(cpu).generate(Size::Bits2048).expect("a key");
+    Box::new(move |message| _ = black_box(key.public_key().encrypt_oaep::<Sha256>(message, b"")).expect("a message"))
 }
 
 /// SM4 from its key, and blocks through it.
@@ -426,15 +467,15 @@ mod tests {
     fn every_case_does_its_work_on_the_secret_that_it_gets() {
         for case in ALL {
             let Ok(cpu) = Cpu::named(case.tier) else { continue };
-            let mut work = (case.work)(cpu);
-            work(&vec![0; case.secret]);
-            work(&vec![0xff; case.secret]);
+            let mut work = case.make(cpu);
+            work.once(&vec![0; case.secret]);
+            work.once(&vec![0xff; case.secret]);
         }
     }
 
     #[test]
     fn a_measurement_has_every_class() {
-        let mut work = (ALL[0].work)(Cpu::portable());
+        let mut work = ALL[0].make(Cpu::portable());
         let times = measure::measure(&mut work, ALL[0].secret, Classes::FixedAndRandom, Duration::ZERO);
         assert!(times.iter().all(|times| times.len() > 15_000));
     }
@@ -445,6 +486,6 @@ mod tests {
             assert!(ALL[..at].iter().all(|other| other.name != case.name), "{}", case.name);
         }
         assert!(ALL.iter().any(|case| case.expect == Expect::Null));
-        assert_eq!(ALL.iter().filter(|case| case.expect == Expect::Leak).count(), 2);
+        assert_eq!(ALL.iter().filter(|case| case.expect == Expect::Leak).count(), 3);
     }
 }

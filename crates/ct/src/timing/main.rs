@@ -11,6 +11,7 @@
 
 mod cases;
 mod controls;
+mod keys;
 mod low;
 mod measure;
 mod statistics;
@@ -52,7 +53,7 @@ fn list() {
 fn run(name: &str, duration: Duration) -> Result<(), String> {
     let case = cases::ALL.iter().find(|case| case.name == name).ok_or_else(|| format!("unknown case {name}"))?;
     let cpu = Cpu::named(case.tier).map_err(|error| error.to_string())?;
-    let mut work = (case.work)(cpu);
+    let mut work = case.make(cpu);
     let times = measure::measure(&mut work, case.secret, case.expect.classes(), duration);
     let found = statistics::Found::new(times, ticks::cycles_per_tick());
     let (fixed, zero) = (found.fixed, found.zero);

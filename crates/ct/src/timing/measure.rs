@@ -6,8 +6,36 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// What is timed: one operation on these secret bytes.
+/// One operation on these secret bytes.
 pub(crate) type Work = Box<dyn FnMut(&[u8])>;
+
+/// What is timed, and what comes before it.
+pub(crate) struct Timed {
+    /// Makes of the bytes what the work needs, outside the clock.
+    prepare: Option<Work>,
+    work: Work,
+}
+
+impl Timed {
+    /// Work for which something must be made of the bytes first.
+    pub(crate) fn prepared(prepare: Work, work: Work) -> Self {
+        Self { prepare: Some(prepare), work }
+    }
+
+    /// Prepares, then works; the ticks that the work took.
+    pub(crate) fn once(&mut self, secret: &[u8]) -> u32 {
+        if let Some(prepare) = &mut self.prepare {
+            prepare(secret);
+        }
+        once(&mut self.work, secret)
+    }
+}
+
+impl From<Work> for Timed {
+    fn from(work: Work) -> Self {
+        Self { prepare: None, work }
+    }
+}
 
 /// The secrets of the three classes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +57,7 @@ const WARM_UP: usize = 4 * BATCH;
 const MEASUREMENTS: std::ops::RangeInclusive<usize> = 50_000..=10_000_000;
 
 /// Times the work on `length` secret bytes for about `duration`. How many measurements that takes is fixed before the first that counts.
-pub(crate) fn measure(work: &mut Work, length: usize, classes: Classes, duration: Duration) -> Times {
+pub(crate) fn measure(work: &mut Timed, length: usize, classes: Classes, duration: Duration) -> Times {
     let mut bits = SplitMix64::seed_from_u64(RandomState::new().hash_one(0));
     let start = Instant::now();
     drop(round(work, length, classes, WARM_UP, &mut bits));
@@ -38,7 +66,7 @@ pub(crate) fn measure(work: &mut Work, length: usize, classes: Classes, duration
     round(work, length, classes, count.clamp(*MEASUREMENTS.start(), *MEASUREMENTS.end()), &mut bits)
 }
 
-fn round(work: &mut Work, length: usize, classes: Classes, count: usize, bits: &mut SplitMix64) -> Times {
+fn round(work: &mut Timed, length: usize, classes: Classes, count: usize, bits: &mut SplitMix64) -> Times {
     let mut times: Times = std::array::from_fn(|_| Vec::with_capacity(count / 3 + count / 12));
     let (mut secrets, mut secret, mut fixed) = (vec![0; BATCH * length], vec![0; length], vec![0; length]);
     bits.fill_bytes(&mut fixed);
@@ -58,7 +86,7 @@ fn round(work: &mut Work, length: usize, classes: Classes, count: usize, bits: &
         // From here on all go the same way: the work finds its secret at the same place, and nobody knows the class.
         for (prepared, took) in secrets.chunks_exact(length).zip(&mut took) {
             secret.copy_from_slice(prepared);
-            *took = once(work, &secret);
+            *took = work.once(&secret);
         }
         class.iter().zip(took).for_each(|(class, took)| times[*class].push(took));
     }
@@ -83,7 +111,8 @@ mod tests {
     fn seen(classes: Classes) -> (Vec<Vec<u8>>, Times) {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&seen);
-        let mut work: Work = Box::new(move |secret| log.borrow_mut().push(secret.to_vec()));
+        let work: Work = Box::new(move |secret| log.borrow_mut().push(secret.to_vec()));
+        let mut work = Timed::from(work);
         let times = round(&mut work, 11, classes, 3_072, &mut SplitMix64::seed_from_u64(1));
         drop(work);
         (Rc::into_inner(seen).expect("the work is gone").into_inner(), times)
@@ -104,6 +133,18 @@ mod tests {
         let zero = found.iter().position(|(_, secret)| *secret == [0; 11]).expect("zero is a secret");
         assert!(zero < 2 && found[1].0 > 900 && found[2].0 == 1, "{:?}", &found[..3]);
         assert_eq!([found[zero].0, found[1 - zero].0, found.len() - 2], times.map(|times| times.len()));
+    }
+
+    #[test]
+    fn what_is_prepared_is_there_before_the_work_and_not_in_its_time() {
+        let prepared = Rc::new(RefCell::new(Vec::new()));
+        let (to, from) = (Rc::clone(&prepared), Rc::clone(&prepared));
+        let prepare: Work = Box::new(move |secret| *to.borrow_mut() = secret.to_vec());
+        let work: Work = Box::new(move |secret| assert_eq!(from.borrow_mut().drain(..).as_slice(), secret));
+        let mut timed = Timed::prepared(prepare, work);
+        timed.once(&[1, 2]);
+        timed.once(&[3]);
+        assert!(prepared.borrow().is_empty(), "the work came last");
     }
 
     #[test]

@@ -13,3 +13,8 @@ fn no_element_set_makes_the_reader_or_sgp4_panic() {
 fn no_topology_makes_the_reader_or_the_simulator_panic() {
     Corpus::of("links_topology").run(300, fuzz::topology);
 }
+
+#[test]
+fn no_line_of_a_circuit_makes_the_reader_or_the_summary_panic() {
+    Corpus::of("links_circuits").run(MUTATIONS, fuzz::circuits);
+}

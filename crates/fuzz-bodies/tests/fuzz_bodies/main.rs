@@ -8,4 +8,6 @@ mod login;
 mod network;
 mod onion;
 mod opaque;
+mod opaque_ffi;
 mod primitives;
+mod suite;

@@ -50,6 +50,18 @@ fn no_bytes_make_a_curve_panic_or_its_arms_disagree() {
 }
 
 #[test]
+fn no_bytes_make_rsa_panic_or_its_arms_disagree() {
+    let corpus = Corpus::of("primitives_rsa_bytes");
+    corpus.run(10, fuzz::rsa_bytes);
+    for data in corpus.inputs() {
+        for length in [0, 1, 255, 256, 257, data.len() - 1] {
+            fuzz::rsa_bytes(&data[..length.min(data.len())]);
+        }
+        fuzz::rsa_bytes(&[data, &[0]].concat());
+    }
+}
+
+#[test]
 fn no_bytes_make_sm2_panic_or_its_arms_disagree() {
     let corpus = Corpus::of("primitives_sm2_bytes");
     corpus.run(10, fuzz::sm2_bytes);

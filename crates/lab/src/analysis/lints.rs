@@ -3,12 +3,16 @@
 use super::{Report, Row};
 use crate::lint::{LINTS, Lint};
 use crate::newest::newer_than;
-use crate::plan::QUANTA;
+use crate::plan::{QUANTA, asking_ns};
 use crate::runfile::Run;
 use crate::stats::median;
+use crate::units::time;
 use crate::verdict::{LEAST_FLOOR, Verdict};
 use crate::{Habit, Tuning};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// So many values that are exactly the same are no accident.
+pub(super) const ALIKE: usize = 3;
 
 /// All lints that fire on a run.
 pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
@@ -33,7 +37,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         let text = format!("sha256 {:.12} is not that of Cargo.lock in the program's commit", lock.sha256);
         add("lock-differs", "", "", text);
     }
-    if run.manifest.layout.is_none() && !run.tasks.is_empty() {
+    if run.manifest.layout.is_none() && run.tasks.iter().any(|task| task.plan.is_some()) {
         let text = "how much code layout matters in this build is not known, and no part of the floor";
         add("layout-unknown", "", "", text.into());
     }
@@ -57,6 +61,13 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         }
     }
 
+    let asked = run
+        .subjects
+        .iter()
+        .map(|subject| ((subject.task.as_str(), subject.subject.as_str()), asking_ns(&subject.quantities)));
+    let asked: BTreeMap<_, _> = asked.filter(|(_, asking)| *asking > 0.0).collect();
+    let planned = run.tasks.iter().filter_map(|task| Some((task.task.as_str(), task.plan.as_ref()?.iterations)));
+    let iterations: BTreeMap<_, _> = planned.collect();
     let mut medians: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (task, row) in report.rows() {
         medians.entry(row.median_ns.to_bits()).or_default().push(format!("{} of {}", row.subject, task.task));
@@ -86,14 +97,24 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if row.verdict == Verdict::Control {
             continue; // the same library as the baseline, which has its own row
         }
+        if let Some(asking) = asked.get(&(task.task.as_str(), row.subject.as_str())) {
+            let whole = row.median_ns * *iterations.get(task.task.as_str()).unwrap_or(&1) as f64;
+            let text = format!(
+                "asking it takes {}, {:.2} % of an epoch, which its floor contains",
+                time(*asking),
+                asking / whole * 100.0
+            );
+            add("asked-over-pipes", &task.task, &row.subject, text);
+        }
         if let Some(text) = &row.other_work {
             add("different-operation", &task.task, &row.subject, text.clone());
         }
         if let Some(text) = unlike(row, task.rows.first()) {
             add("unlike-conditions", &task.task, &row.subject, text);
         }
-        if let Some(text) = &provenance.not_at_its_best {
-            add("peer-not-at-its-best", &task.task, &row.subject, text.clone());
+        let told = [provenance.not_at_its_best.clone(), beside_faster(row, &task.rows)].into_iter().flatten();
+        for text in told {
+            add("peer-not-at-its-best", &task.task, &row.subject, text);
         }
         if let Some(newest) = newer_than(&provenance.library, &provenance.version) {
             let text = format!(
@@ -118,9 +139,10 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
             );
         }
     }
-    for rows in medians.into_values().filter(|rows| rows.len() >= 3) {
+    for rows in medians.into_values().filter(|rows| rows.len() >= ALIKE) {
         add("identical-values", "", "", format!("exactly the same median: {}", rows.join(", ")));
     }
+    lints.extend(super::imported::lints(run));
     lints
 }
 
@@ -134,6 +156,22 @@ fn unlike(row: &Row, baseline: Option<&Row>) -> Option<String> {
     let told: Vec<_> =
         [only(&own, &baseline, "this one"), only(&baseline, &own, "the baseline")].into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// What a faster row of the same work used and this one did not, by samples of both. Our own portable code is portable by its name.
+fn beside_faster(row: &Row, rows: &[Row]) -> Option<String> {
+    let own = row.used.as_ref()?.samples()?;
+    if row.provenance.library == "candor" || row.other_work.is_some() {
+        return None;
+    }
+    let faster = rows.iter().filter(|other| other.other_work.is_none() && other.median_ns < row.median_ns);
+    let shown = |other: &Row| {
+        Some((
+            other.median_ns,
+            format!("{} of {}, which is faster", own.misses(other.used.as_ref()?.samples()?)?, other.subject),
+        ))
+    };
+    faster.filter_map(shown).min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, text)| text)
 }
 
 /// The lint `different-machine`, which concerns several runs together.

@@ -62,6 +62,7 @@ pub fn pdf(figure: &Figure) -> Result<Vec<u8>, LabError> {
     for sheet in &sheets {
         let mut out = pdf.page(sheet.leaf);
         out.parent(pages).media_box(Rect::new(0.0, 0.0, A4.0 as f32, A4.1 as f32));
+        out.art_box(sheet.drawn(figure));
         out.contents_array([sheet.begin, stream, end]);
         let mut resources = out.resources();
         resources.fonts().pairs(fonts.iter().copied());
@@ -89,6 +90,14 @@ struct Sheet {
 }
 
 impl Sheet {
+    /// Where on the paper the drawing is: what a paper that includes the page shows of it.
+    fn drawn(&self, figure: &Figure) -> Rect {
+        let (scale, top) = (scale(figure), A4.1 - MARGIN);
+        let [left, bottom, right, top] =
+            [MARGIN, top - scale * (self.bottom - self.top), MARGIN + scale * figure.width, top];
+        Rect::new(left as f32, bottom as f32, right as f32, top as f32)
+    }
+
     /// Puts its part of the drawing, which is the same for all, below the upper margin, and hides the rest.
     fn begun(&self, figure: &Figure) -> Vec<u8> {
         let (scale, height) = (scale(figure), figure.height.ceil());
@@ -107,7 +116,7 @@ fn scale(figure: &Figure) -> f64 {
 }
 
 /// Where the parts of a figure begin and end that fit on a page each: above a heading, or at least not within a line of text.
-fn sheets(figure: &Figure) -> impl Iterator<Item = (f64, f64)> {
+pub(super) fn sheets(figure: &Figure) -> impl Iterator<Item = (f64, f64)> {
     let (room, end) = ((A4.1 - 2.0 * MARGIN) / scale(figure), figure.height.ceil());
     let cuts_text = |y: f64| {
         figure.shapes.iter().any(|shape| match shape {

@@ -187,6 +187,7 @@ mod tests {
             residual: None,
             follows_itself: None,
             outcomes: None,
+            used: None,
             samples: (medians.len(), 1),
         }
     }

@@ -217,6 +217,7 @@ mod tests {
             residual: None,
             follows_itself: None,
             outcomes: None,
+            used: None,
             samples: (1, 1),
         }
     }

@@ -98,7 +98,9 @@ fn lines(report: &Report, task: &TaskReport) -> Vec<Fields> {
         }
     }
     for counted in &task.counted {
-        let of_subject = of_task.clone().with("subject", &counted.subject).with("baseline", baseline);
+        let of_subject =
+            Fields::default().with("run", counted.run.as_ref().unwrap_or(&report.run)).with("task", &task.task);
+        let of_subject = of_subject.with("subject", &counted.subject).with("baseline", baseline);
         let of_subject = of_subject.with("evidence", counted.evidence.word());
         for quantity in &counted.quantities {
             let fields = of_subject.clone().with("quantity", &quantity.name).with("value", quantity.value);
@@ -112,7 +114,8 @@ fn lines(report: &Report, task: &TaskReport) -> Vec<Fields> {
     lines
 }
 
-fn line(out: &mut String, fields: impl Iterator<Item = String>) {
+/// Writes a line, with quotes where a field needs them.
+pub(super) fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     for (i, field) in fields.enumerate() {
         let comma = if i == 0 { "" } else { "," };
         if field.contains([',', '"', '\n', '\r']) {

@@ -1,6 +1,7 @@
 //! One self-contained web page: no scripts, no requests, light and dark, fit for printing.
 
 use super::{amount, interval, quantity_names, ratio, resolves};
+use crate::Used;
 use crate::analysis::{self, Report, Row, TaskReport};
 use crate::claims::Beside;
 use crate::figure::{self, escape};
@@ -29,13 +30,7 @@ figure{margin:1.5rem 0}figure svg{width:100%;min-width:54rem;height:auto}figcapt
 
 pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     let title = reports.first().map_or("no run".into(), |report| format!("candor {}", report.run));
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n",
-        escape(&title),
-        figure::style()
-    );
+    let mut out = begin(&title);
     for report in reports {
         page(&mut out, report);
     }
@@ -52,6 +47,17 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
          the run. METHOD.md in candor’s repository explains the method.</p>\n</body>\n</html>\n",
     );
     out
+}
+
+/// A page up to its body, without the text.
+pub(super) fn begin(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n",
+        escape(title),
+        figure::style()
+    )
 }
 
 fn page(out: &mut String, report: &Report) {
@@ -220,6 +226,7 @@ fn provenance(row: &Row) -> String {
     let mut parts = vec![format!("{} {}", p.library, p.version), p.timed.clone()];
     let named = [
         ("arm", &p.arm),
+        ("instructions", &row.used.as_ref().map(Used::to_string)),
         ("built", &p.build),
         ("package", &p.commit),
         ("object", &p.object_sha256),

@@ -5,7 +5,8 @@
 //!
 //! `cpu` is the kind of CPU, as it stands in names of runs; `machine` says more.
 //!
-//! Quantities have rows of their own, with `quantity`, `value` and `unit` instead of a time, a ratio and a verdict.
+//! Quantities have rows of their own, with `quantity`, `value` and `unit` instead of a time, a ratio and a verdict. Those of an import that stand in a run's table
+//! have `run`, the import's file.
 
 use crate::analysis::{Report, Row, Spread, TaskReport};
 use crate::claims::Beside;
@@ -49,7 +50,7 @@ fn object(report: &Report, claims: &[Beside]) -> Value {
 fn rows(task: &TaskReport) -> Vec<Value> {
     let counted = task.counted.iter().flat_map(|counted| {
         counted.quantities.iter().map(|quantity| {
-            json!({
+            let mut row = json!({
                 "task": task.task,
                 "subject": counted.subject,
                 "baseline_task": task.task,
@@ -58,14 +59,19 @@ fn rows(task: &TaskReport) -> Vec<Value> {
                 "quantity": quantity.name,
                 "value": number(quantity.value),
                 "unit": quantity.unit,
-            })
+            });
+            // The file that it comes from, if that is not the run's own.
+            if let Some(import) = &counted.run {
+                row["run"] = json!(import);
+            }
+            row
         })
     });
     task.rows.iter().map(|subject| row(task, subject)).chain(counted).collect()
 }
 
 /// Whole numbers without a point: 1408 rather than 1408.0.
-fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
 
@@ -101,6 +107,9 @@ fn row(task: &TaskReport, row: &Row) -> Value {
     if let Some(outcomes) = row.outcomes {
         let (attempts, successes) = (outcomes.attempts, outcomes.successes);
         value["outcomes"] = json!({ "attempts": attempts, "successes": successes, "at_least": outcomes.at_least() });
+    }
+    if let Some(used) = &row.used {
+        value["used"] = json!(used);
     }
     if let Some(bytes) = task.bytes {
         value["bytes"] = json!(bytes);

@@ -52,6 +52,9 @@ fn quoted(beside: &Beside, columns: Option<usize>) -> String {
 
 /// The table of times. Where it is too wide for the terminal, the numbers stand below the names.
 fn times(task: &TaskReport, columns: Option<usize>) -> String {
+    if task.rows.is_empty() && !task.counted.is_empty() {
+        return paragraph("", &task.task, columns);
+    }
     let (left, right) = (Align::Left, Align::Right);
     let rates = task.bytes.is_some();
     let aligned = if rates { vec![right; 4] } else { vec![right; 3] };

@@ -3,8 +3,8 @@
 use super::printable::{is_unprintable, printable};
 use super::record::*;
 use super::replay::{self, Replay};
-use crate::LabError;
 use crate::plan::{FEWEST_ROUNDS, MOST_PROCESSES, MOST_ROUNDS, TaskPlan, control_of};
+use crate::{Evidence, LabError};
 use base16ct::lower;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -147,6 +147,9 @@ impl Run {
                 {
                     return Err(at(format!("the effect of layout is {floor}; expected a number above 0")));
                 }
+                if manifest.paired.as_ref().is_some_and(|paired| !paired.is_sound()) {
+                    return Err(at("a paired run of fewer than two builds, or of two with one name".into()));
+                }
                 if manifest.processes > MOST_PROCESSES {
                     let processes = manifest.processes;
                     return Err(at(format!("{processes} processes; no more than {MOST_PROCESSES} are measured")));
@@ -181,7 +184,10 @@ impl Run {
                     );
                 }
                 Record::Task(task) => run.add_task(task).map_err(at)?,
-                Record::Subject(subject) => run.subjects.push(subject),
+                Record::Subject(subject) => {
+                    watched(&subject, &run.manifest).map_err(at)?;
+                    run.subjects.push(*subject);
+                }
                 Record::Refusal(refusal) => run.refusals.push(refusal),
                 Record::Block(block) => {
                     let replay = begun(&mut replay, run).map_err(at)?;
@@ -242,6 +248,22 @@ impl Run {
         }
         self.tasks.push(task);
         Ok(())
+    }
+}
+
+/// Whether a subject says what it used where the run says that all do, and nothing that its machine has not.
+fn watched(subject: &SubjectRecord, manifest: &Manifest) -> Result<(), String> {
+    let SubjectRecord { task, subject, provenance, used, .. } = subject;
+    let expected = manifest.settings.contains_key(WATCHED) && provenance.evidence != Evidence::Imported;
+    match used {
+        None if expected => Err(format!(
+            "{subject} of task {task} does not say what instructions it used, and the run says that they were sampled"
+        )),
+        Some(_) if !expected => {
+            Err(format!("{subject} of task {task} says what instructions it used, and nothing sampled them"))
+        }
+        Some(used) => used.check(&manifest.machine.features).map_err(|why| format!("{subject} of task {task}: {why}")),
+        None => Ok(()),
     }
 }
 

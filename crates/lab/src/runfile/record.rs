@@ -4,7 +4,7 @@ use crate::machine::{Machine, Noise};
 use crate::plan::TaskPlan;
 use crate::schedule::Tried;
 use crate::verdict::Shown;
-use crate::{Outcomes, Provenance, Quantity};
+use crate::{Outcomes, Provenance, Quantity, Used};
 use base16ct::lower;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,12 @@ pub const SCHEMA: u32 = 1;
 
 /// The setting of processes per task: a number, or words for the default.
 pub(crate) const PROCESSES: &str = "processes";
+
+/// The setting of a run that says which instructions its subjects used.
+pub(crate) const WATCHED: &str = "instructions";
+
+/// The setting of a run whose default tier was asked for by name, in an environment variable of this name.
+pub(crate) const TIER: &str = "CANDOR_CPU";
 
 /// How a date is written.
 pub(crate) const DATE: &str = "%Y-%m-%dT%H:%M:%SZ";
@@ -33,7 +39,7 @@ pub enum Record {
     /// A task and its plan.
     Task(TaskRecord),
     /// A subject, its origin and its quantities.
-    Subject(SubjectRecord),
+    Subject(Box<SubjectRecord>),
     /// A subject without a time, and the reason.
     Refusal(RefusalRecord),
     /// The raw epochs of one process.
@@ -80,6 +86,9 @@ pub struct Manifest {
     /// The run that this one repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
+    /// The builds that a run pairs. Others have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Paired>,
     /// The plan of a self-test. Runs of tasks have none, and neither have early self-tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -127,6 +136,35 @@ pub struct Tool {
     /// The list of the libraries that it was built from. Runs from before 2026-11-26 have none, nor has a program built from an archive without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Lock>,
+}
+
+/// Builds of one program in the same rounds. Each subject's name contains that of its build.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paired {
+    /// The name of the build that measured; [`Manifest::tool`] says which it is.
+    pub own: String,
+    /// The others.
+    pub others: Vec<Build>,
+}
+
+impl Paired {
+    /// Whether there are at least two builds, and each has a name of its own.
+    pub(super) fn is_sound(&self) -> bool {
+        let names: Vec<&str> = self.others.iter().map(|build| build.name.as_str()).chain([self.own.as_str()]).collect();
+        let unlike = |(at, name): (usize, &&str)| !name.is_empty() && !names[..at].contains(name);
+        names.len() > 1 && names.iter().enumerate().all(unlike)
+    }
+}
+
+/// Another build.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// Its name: the commit, and more where that is not enough to tell it from the others.
+    pub name: String,
+    /// What it says of itself, and the digest of its file.
+    pub tool: Tool,
 }
 
 /// The Cargo.lock of a build.
@@ -200,6 +238,9 @@ pub struct SubjectRecord {
     /// Sizes, counts and rates of its work. Early runs have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantities: Vec<Quantity>,
+    /// What instructions it used. Early runs don't say, nor do those on other systems than x86-64 Linux.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
 }
 
 /// A subject without a time.
@@ -337,4 +378,22 @@ pub struct End {
 pub struct Seal {
     /// The digest.
     pub sha256: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn a_date_is_what_candor_writes_or_none() {
+        let began = |date: &str| Manifest { date: date.into(), ..Manifest::default() }.began();
+        let day = Duration::from_secs(86_400);
+        assert_eq!(began("1970-01-02T00:00:00Z"), Some(UNIX_EPOCH + day));
+        for other in
+            ["", "2026-11-21", "2026-11-21T10:00:00+14:00", "2026-11-21T10:00:00.5Z", "2026-13-01T00:00:00Z", "9999~"]
+        {
+            assert_eq!(began(other), None, "{other}");
+        }
+    }
 }

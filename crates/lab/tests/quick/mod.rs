@@ -16,11 +16,13 @@ pub(crate) fn settings(directory: &Path) -> Settings {
         directory: directory.into(),
         layout: None,
         repeats: None,
+        paired: None,
         tool: Tool::default(),
         command: vec!["test".into()],
     }
 }
 
+#[allow(dead_code)] // a file of tests may want the settings alone
 pub(crate) fn measure(tasks: &[Task], directory: &Path) -> Result<Run, LabError> {
     let stop = AtomicBool::new(false);
     let finished = session::run(tasks, &settings(directory), &InProcess(tasks), &stop, &mut |_| {})?;

@@ -62,7 +62,7 @@ impl World {
         config.set("test", "exempt", "127.0.0.0/8").unwrap();
         config.set("test", "account-burst", "1000").unwrap();
         let service = Service::new(config, store, &master, Log::default(), Clock::new(|| NOW)).await.unwrap();
-        let router = router(&service);
+        let router = router(&service, None);
         Self { _folder: folder, service, router }
     }
 

@@ -9,6 +9,7 @@ mod guesses;
 mod instances;
 mod load;
 mod migrated;
+mod pages;
 mod probing;
 mod rotation;
 mod states;

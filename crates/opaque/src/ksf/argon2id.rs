@@ -47,14 +47,43 @@ impl Argon2id {
     }
 }
 
-impl Ksf for Argon2id {
-    fn stretch(&mut self, params: &KsfParams, input: &[u8; 64], stretched: &mut [u8; 64]) -> Result<(), Error> {
+impl Argon2id {
+    /// [`Ksf::stretch`] for a caller who shows how far it is: `progress` is told after each quarter of a pass how many quarters are done, and of how
+    /// many. That depends on the parameters alone.
+    ///
+    /// ```
+    /// use candor_opaque::{Argon2id, KsfParams};
+    /// let mut shown = Vec::new();
+    /// let params = KsfParams::argon2id(64, 2, 1)?;
+    /// Argon2id::new().stretch_reporting(&params, &[7; 64], &mut [0; 64], &mut |done, all| shown.push((done, all)))?;
+    /// assert_eq!((shown.first(), shown.last()), (Some(&(1, 8)), Some(&(8, 8))));
+    /// # Ok::<(), candor_opaque::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Ksf::stretch`].
+    // ct: argon2/derive
+    pub fn stretch_reporting(
+        &mut self,
+        params: &KsfParams,
+        input: &[u8; 64],
+        stretched: &mut [u8; 64],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), Error> {
         let KsfParams::Argon2id { memory_kib, iterations, parallelism } = *params else {
             return Err(Error::Ksf(Cause::OtherFunction));
         };
         let params = Params::new(memory_kib, iterations, parallelism).map_err(|_| Error::Ksf(Cause::Parameters))?;
         let memory = self.reserve(params).map_err(|_| Error::Ksf(Cause::OutOfMemory))?;
-        ksf::Argon2id::new(params).derive(input, &[0; 16], memory, stretched).map_err(|_| Error::Ksf(Cause::Failed))
+        ksf::Argon2id::new(params)
+            .derive_reporting(input, &[0; 16], memory, stretched, progress)
+            .map_err(|_| Error::Ksf(Cause::Failed))
+    }
+}
+
+impl Ksf for Argon2id {
+    fn stretch(&mut self, params: &KsfParams, input: &[u8; 64], stretched: &mut [u8; 64]) -> Result<(), Error> {
+        self.stretch_reporting(params, input, stretched, &mut |_, _| ())
     }
 }
 

@@ -9,19 +9,13 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
+use super::in_turn::{ACCEPTED, INPUTS, Timed, Work, part, same};
 use crate::seed::Stream;
-use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Provenance, Refusal, Witness};
 use sha2::{Digest, Sha256, Sha384};
 use std::hint::black_box;
 
-/// What an operation of a library ends in when it fails.
-pub type Failed = &'static str;
-
-/// The answer of a verification.
-const ACCEPTED: [u8; 1] = [1];
-
-/// Distinct messages, signatures or public keys that an operation works through in turn.
-const INPUTS: usize = 16;
+pub use super::in_turn::Failed;
 
 /// A curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,15 +188,14 @@ pub fn entry<E: Ec>(
     op: Op,
     make: impl Fn() -> Result<E, Refusal> + Send + Sync + 'static,
 ) -> Entry {
-    Entry::new(subject, move || Ok(Timed { ec: make()?, curve, op, ready: None, next: 0 }))
+    Entry::new(subject, move || Ok(Timed::new(Task { ec: make()?, curve, op })))
 }
 
-struct Timed<E: Ec> {
+/// One operation of one library.
+struct Task<E: Ec> {
     ec: E,
     curve: Curve,
     op: Op,
-    ready: Option<Ready<E>>,
-    next: usize,
 }
 
 /// Keys and inputs.
@@ -217,7 +210,9 @@ struct Ready<E: Ec> {
     peers: Vec<E::Public>,
 }
 
-impl<E: Ec> Timed<E> {
+impl<E: Ec> Work for Task<E> {
+    type Ready = Ready<E>;
+
     fn ready(&self, seed: u64) -> Result<Ready<E>, Failed> {
         let mut stream = Stream::new(seed, self.curve.name());
         let pair = reference::Pair::new(self.curve, &mut stream);
@@ -264,20 +259,15 @@ impl<E: Ec> Timed<E> {
 
     /// Judges another's answers with this library.
     fn judge(&self, ready: &Ready<E>, other: &Witness) -> Result<(), Failed> {
-        let part = |name: &str| other.part(name).map_err(|_| "lacks an answer");
-        let same = |expected: &[u8], answer: &[u8]| match expected == answer {
-            true => Ok(()),
-            false => Err("another answer than this library's"),
-        };
         if self.op == Op::Keygen {
-            let (public, shared) = (part("public key")?, part("shared secret")?);
+            let (public, shared) = (part(other, "public key")?, part(other, "shared secret")?);
             if E::AGREES_ONCE {
                 return same(&ready.pair.agree(public)?, shared);
             }
             return same(self.ec.ecdh(&ready.secret, &self.ec.public(public)?)?.as_ref(), shared);
         }
         for at in 0..INPUTS {
-            let answer = part(&format!("answer {at}"))?;
+            let answer = part(other, &format!("answer {at}"))?;
             match self.op {
                 Op::Keygen => {}
                 Op::Sign => self.ec.verify(&ready.public, &ready.inputs[at], answer)?,
@@ -298,28 +288,6 @@ impl<E: Ec> Timed<E> {
             Op::Ecdh => drop(black_box(self.ec.ecdh(&ready.secret, black_box(&ready.peers[at]))?)),
         }
         Ok(())
-    }
-}
-
-impl<E: Ec> Subject for Timed<E> {
-    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let ready = self.ready(seed).map_err(Refusal::failed)?;
-        let witness = self.witness(&ready).map_err(Refusal::failed)?;
-        self.ready = Some(ready);
-        Ok(witness)
-    }
-
-    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
-        let ready = self.ready.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
-        self.judge(ready, other).map_err(Mismatch::new)
-    }
-
-    fn run(&mut self, iterations: u64) {
-        let ready = self.ready.as_ref().expect("prepare comes before run");
-        for _ in 0..iterations {
-            self.once(ready, self.next).expect("the operation has worked before");
-            self.next = (self.next + 1) % INPUTS;
-        }
     }
 
     fn provenance(&self) -> Provenance {

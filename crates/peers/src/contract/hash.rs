@@ -126,6 +126,14 @@ pub fn batch_entry<H: BatchHash<N, D>, const N: usize, const D: usize>(
     Entry::new(subject, move || Ok(AtOnce::<H, N, D> { hash: make()?, inputs: Inputs::new(shape) }))
 }
 
+/// The message of a seed, for programs. Only for one message.
+#[must_use]
+pub fn inputs(bytes: usize, seed: u64) -> candor_lab::Inputs {
+    let mut inputs = Inputs::new(Shape { messages: 1, bytes });
+    inputs.fill(seed);
+    inputs.messages.into_iter().map(|message| ("message".to_owned(), message)).collect()
+}
+
 /// The messages, and the digests that were found.
 struct Inputs {
     shape: Shape,

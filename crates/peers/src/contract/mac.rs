@@ -1,13 +1,16 @@
 //! HMAC (FIPS 198-1, RFC 2104) of one message, under a key that the library already has.
 
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Inputs, Mismatch, Provenance, Refusal, Subject, Witness};
 use hmac::{KeyInit, Mac};
 use std::hint::black_box;
 
 /// What the timed call does, in a sentence without its stop.
 pub const TIMED: &str =
     "computes the tag of one message that is already in memory, from start to tag, under a key that was set before";
+
+/// The purpose of the message's bytes.
+const MESSAGE: &str = "message";
 
 /// Bytes of the key.
 const KEY: usize = 32;
@@ -69,6 +72,19 @@ pub fn entry<M: Hmac>(
     Entry::new(subject, move || Ok(OneMessage { mac: make()?, message: vec![0; bytes], witness: Witness::default() }))
 }
 
+/// Key and message of a seed, for programs.
+#[must_use]
+pub fn inputs(bytes: usize, seed: u64) -> Inputs {
+    let mut message = vec![0; bytes];
+    Stream::new(seed, MESSAGE).fill(&mut message);
+    vec![("key".to_owned(), key(seed).to_vec()), ("message".to_owned(), message)]
+}
+
+/// The key of a seed.
+fn key(seed: u64) -> [u8; KEY] {
+    Stream::new(seed, "hmac key").array()
+}
+
 struct OneMessage<M> {
     mac: M,
     message: Vec<u8>,
@@ -77,8 +93,8 @@ struct OneMessage<M> {
 
 impl<M: Hmac> Subject for OneMessage<M> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        self.mac.set_key(&Stream::new(seed, "hmac key").array())?;
-        Stream::new(seed, "message").fill(&mut self.message);
+        self.mac.set_key(&key(seed))?;
+        Stream::new(seed, MESSAGE).fill(&mut self.message);
         // Twice: whatever a library keeps between messages must not change the answer.
         self.mac.tag(&self.message);
         self.witness = Witness::bytes(self.mac.tag(&self.message));

@@ -6,24 +6,18 @@
 mod reference;
 
 use super::BY_SYSTEM_CALL;
+use super::in_turn::{ACCEPTED, INPUTS, Timed, Work, part, same};
 use crate::seed::Stream;
-use candor_lab::{Entry, Habit, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Habit, Provenance, Refusal, Witness};
 use std::hint::black_box;
 
-/// What an operation of a library ends in when it fails.
-pub type Failed = &'static str;
+pub use super::in_turn::Failed;
 
 /// A public key in SEC1's form, uncompressed.
 pub type Public = [u8; 65];
 
 /// Bytes of a message that is encrypted: a key.
 const MESSAGE: usize = 32;
-
-/// The answer of a verification.
-const ACCEPTED: [u8; 1] = [1];
-
-/// Distinct digests, messages, signatures or ciphertexts that an operation works through in turn.
-const INPUTS: usize = 16;
 
 /// SM2 by one library.
 pub trait Sm2: 'static {
@@ -103,14 +97,13 @@ pub fn entry<S: Sm2>(
     op: Op,
     make: impl Fn() -> Result<S, Refusal> + Send + Sync + 'static,
 ) -> Entry {
-    Entry::new(subject, move || Ok(Timed { sm2: make()?, op, ready: None, next: 0 }))
+    Entry::new(subject, move || Ok(Timed::new(Task { sm2: make()?, op })))
 }
 
-struct Timed<S: Sm2> {
+/// One operation of one library.
+struct Task<S: Sm2> {
     sm2: S,
     op: Op,
-    ready: Option<Ready<S>>,
-    next: usize,
 }
 
 /// Keys and inputs.
@@ -124,7 +117,9 @@ struct Ready<S: Sm2> {
     digests: Vec<[u8; 32]>,
 }
 
-impl<S: Sm2> Timed<S> {
+impl<S: Sm2> Work for Task<S> {
+    type Ready = Ready<S>;
+
     fn ready(&self, seed: u64) -> Result<Ready<S>, Failed> {
         let mut stream = Stream::new(seed, "sm2");
         let pair = reference::Pair::new(stream.array());
@@ -137,18 +132,6 @@ impl<S: Sm2> Timed<S> {
         let inputs = digests.iter().map(&mut input).collect();
         let (secret, public) = (self.sm2.secret(&pair.secret, &pair.public)?, self.sm2.public(&pair.public)?);
         Ok(Ready { secret, public, pair, inputs, digests })
-    }
-
-    /// One operation, and what is to be checked of it.
-    fn once(&self, ready: &Ready<S>, at: usize) -> Result<Vec<u8>, Failed> {
-        let (digest, input) = (black_box(&ready.digests[at]), black_box(&ready.inputs[at]));
-        match self.op {
-            Op::Keygen => Ok(self.sm2.keygen()?.1.to_vec()),
-            Op::Sign => self.sm2.sign(&ready.secret, digest),
-            Op::Verify => self.sm2.verify(&ready.public, digest, input).map(|()| Vec::new()),
-            Op::Encrypt => self.sm2.encrypt(&ready.public, input),
-            Op::Decrypt => self.sm2.decrypt(&ready.secret, input),
-        }
     }
 
     fn witness(&self, ready: &Ready<S>) -> Result<Witness, Failed> {
@@ -166,7 +149,7 @@ impl<S: Sm2> Timed<S> {
             }
         }
         (0..INPUTS).try_fold(Witness::default(), |witness, at| {
-            let mut answer = self.once(ready, at)?;
+            let mut answer = self.answer(ready, at)?;
             if self.op == Op::Verify {
                 answer = ACCEPTED.to_vec();
             }
@@ -175,57 +158,45 @@ impl<S: Sm2> Timed<S> {
     }
 
     /// Judges another's answers with this library.
-    fn judge(&self, ready: &Ready<S>, other: &Witness) -> Result<(), Mismatch> {
+    fn judge(&self, ready: &Ready<S>, other: &Witness) -> Result<(), Failed> {
         if self.op == Op::Keygen {
-            let public =
-                other.part("public key")?.try_into().map_err(|_| Mismatch::new("no public key of 65 bytes"))?;
-            let public = self.sm2.public(public).map_err(Mismatch::new)?;
-            return self.sm2.verify(&public, &ready.digests[0], other.part("signature")?).map_err(Mismatch::new);
+            let public = part(other, "public key")?.try_into().map_err(|_| "no public key of 65 bytes")?;
+            let public = self.sm2.public(public)?;
+            return self.sm2.verify(&public, &ready.digests[0], part(other, "signature")?);
         }
         for (at, input) in ready.inputs.iter().enumerate() {
-            let answer = other.part(&format!("answer {at}"))?;
-            let same = |expected: &[u8]| match expected == answer {
-                true => Ok(()),
-                false => Err("is another message"),
-            };
-            let judged = match self.op {
-                Op::Keygen => Ok(()),
-                Op::Sign => self.sm2.verify(&ready.public, &ready.digests[at], answer),
-                Op::Verify => same(&ACCEPTED),
-                Op::Encrypt => self.sm2.decrypt(&ready.secret, answer).and_then(|message| match message == *input {
-                    true => Ok(()),
-                    false => Err("the ciphertext is of another message"),
-                }),
-                Op::Decrypt => ready.pair.decrypt(input).and_then(|message| same(&message)),
-            };
-            judged.map_err(Mismatch::new)?;
+            let answer = part(other, &format!("answer {at}"))?;
+            match self.op {
+                Op::Keygen => {}
+                Op::Sign => self.sm2.verify(&ready.public, &ready.digests[at], answer)?,
+                Op::Verify => same(&ACCEPTED, answer)?,
+                Op::Encrypt => same(input, &self.sm2.decrypt(&ready.secret, answer)?)?,
+                Op::Decrypt => same(&ready.pair.decrypt(input)?, answer)?,
+            }
         }
         Ok(())
     }
-}
 
-impl<S: Sm2> Subject for Timed<S> {
-    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let ready = self.ready(seed).map_err(Refusal::failed)?;
-        let witness = self.witness(&ready).map_err(Refusal::failed)?;
-        self.ready = Some(ready);
-        Ok(witness)
-    }
-
-    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
-        let ready = self.ready.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
-        self.judge(ready, other)
-    }
-
-    fn run(&mut self, iterations: u64) {
-        let ready = self.ready.as_ref().expect("prepare comes before run");
-        for _ in 0..iterations {
-            black_box(self.once(ready, self.next).expect("the operation has worked before"));
-            self.next = (self.next + 1) % INPUTS;
-        }
+    fn once(&self, ready: &Ready<S>, at: usize) -> Result<(), Failed> {
+        black_box(self.answer(ready, at)?);
+        Ok(())
     }
 
     fn provenance(&self) -> Provenance {
         self.sm2.provenance(self.op)
+    }
+}
+
+impl<S: Sm2> Task<S> {
+    /// What one operation gives.
+    fn answer(&self, ready: &Ready<S>, at: usize) -> Result<Vec<u8>, Failed> {
+        let (digest, input) = (black_box(&ready.digests[at]), black_box(&ready.inputs[at]));
+        match self.op {
+            Op::Keygen => Ok(self.sm2.keygen()?.1.to_vec()),
+            Op::Sign => self.sm2.sign(&ready.secret, digest),
+            Op::Verify => self.sm2.verify(&ready.public, digest, input).map(|()| Vec::new()),
+            Op::Encrypt => self.sm2.encrypt(&ready.public, input),
+            Op::Decrypt => self.sm2.decrypt(&ready.secret, input),
+        }
     }
 }

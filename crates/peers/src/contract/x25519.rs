@@ -10,7 +10,7 @@ pub(super) mod reference;
 pub use at_once::{BATCH, ManyX25519, Pair, Several, several_entry};
 
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Inputs, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// What an operation of a library ends in when it fails.
@@ -136,6 +136,21 @@ impl<X: X25519> Subject for Keygen<X> {
     }
 }
 
+/// The private key and the public keys of a seed, for programs that agree.
+#[must_use]
+pub fn ecdh_inputs(seed: u64) -> Inputs {
+    let (secret, peers) = ecdh_keys(seed);
+    let peers = peers.iter().enumerate().map(|(i, peer)| (format!("public key {i}"), peer.to_vec()));
+    std::iter::once(("private key".to_owned(), secret.to_vec())).chain(peers).collect()
+}
+
+/// A private key, and the public keys that it agrees with. Every string of 32 bytes is a public key (RFC 7748 §5). Half of them lie on the twist, which the
+/// ladder does not notice.
+fn ecdh_keys(seed: u64) -> ([u8; 32], Vec<[u8; 32]>) {
+    let mut stream = Stream::new(seed, "x25519 ecdh");
+    (stream.array(), (0..PEERS).map(|_| stream.array()).collect())
+}
+
 /// Agreement.
 struct Ecdh<X: X25519> {
     x25519: X,
@@ -145,13 +160,10 @@ struct Ecdh<X: X25519> {
 
 impl<X: X25519> Subject for Ecdh<X> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let mut stream = Stream::new(seed, "x25519 ecdh");
-        let secret = self.x25519.import(&stream.array());
+        let (secret, peers) = ecdh_keys(seed);
+        let secret = self.x25519.import(&secret);
         let secret = secret.ok_or_else(|| Refusal::never("can't import a private key"))?;
         let secret = secret.map_err(Refusal::failed)?;
-        // Every string of 32 bytes is a public key (RFC 7748 §5). Half of them lie on the twist, which the ladder does
-        // not notice.
-        let peers: Vec<[u8; 32]> = (0..PEERS).map(|_| stream.array()).collect();
         let mut witness = Witness::default();
         for (i, peer) in peers.iter().enumerate() {
             let shared = self.x25519.ecdh(&secret, peer).map_err(Refusal::failed)?;

@@ -4,7 +4,7 @@
 //! have not changed up to 4.0.
 
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use std::path::Path;
 
 /// The name and version that a libcrypto reports.
@@ -162,6 +162,9 @@ api! {
     EVP_PKEY_get_raw_public_key: fn(Object, *mut c_uchar, *mut usize) -> c_int;
     EVP_PKEY_get_raw_private_key: fn(Object, *mut c_uchar, *mut usize) -> c_int;
     EVP_PKEY_get_octet_string_param: fn(Object, *const c_char, *mut c_uchar, usize, *mut usize) -> c_int;
+    d2i_AutoPrivateKey: fn(*mut Object, *mut *const c_uchar, c_long) -> Object;
+    d2i_PUBKEY: fn(*mut Object, *mut *const c_uchar, c_long) -> Object;
+    i2d_PrivateKey: fn(Object, *mut *mut c_uchar) -> c_int;
     EVP_PKEY_fromdata_init: fn(Object) -> c_int;
     EVP_PKEY_fromdata: fn(Object, *mut Object, c_int, *const Parameter) -> c_int;
     EVP_SIGNATURE_fetch: fn(Object, *const c_char, *const c_char) -> Object;

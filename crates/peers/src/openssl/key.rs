@@ -1,11 +1,17 @@
 //! Keys and key contexts, freed when dropped.
 
 use super::api::{Api, DEFAULT, Object, Parameter};
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_long, c_uchar};
 use std::ptr;
 
 /// The error of a failed operation: the name of the function.
 pub(super) type Failed = &'static str;
+
+/// Reads a key in DER.
+type Read = unsafe extern "C" fn(*mut Object, *mut *const c_uchar, c_long) -> Object;
+
+/// Encrypts or decrypts.
+type Crypt = unsafe extern "C" fn(Object, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
 
 /// The length of all shared secrets here.
 pub(super) const SHARED: usize = 32;
@@ -59,6 +65,35 @@ impl Key {
         // SAFETY: a context readied for it, and a list that ends in END; the key it writes becomes ours.
         let done = unsafe { (api.EVP_PKEY_fromdata)(context.object, &mut object, selection, parameters.as_ptr()) };
         if done == 1 && !object.is_null() { Ok(Self { api, object }) } else { Err("EVP_PKEY_fromdata refuses the key") }
+    }
+
+    /// The secret key of a file in DER.
+    pub(super) fn from_pkcs8(api: &'static Api, file: &[u8]) -> Result<Self, Failed> {
+        Self::read(api, api.d2i_AutoPrivateKey, file, "d2i_AutoPrivateKey refuses the key")
+    }
+
+    /// The public key of a SubjectPublicKeyInfo.
+    pub(super) fn from_spki(api: &'static Api, file: &[u8]) -> Result<Self, Failed> {
+        Self::read(api, api.d2i_PUBKEY, file, "d2i_PUBKEY refuses the key")
+    }
+
+    fn read(api: &'static Api, read: Read, file: &[u8], failed: Failed) -> Result<Self, Failed> {
+        let mut from = file.as_ptr();
+        let length = file.len().try_into().map_err(|_| failed)?;
+        // SAFETY: the call reads at most as many bytes as said, moves the pointer behind them, and makes a new object.
+        let object = unsafe { read(ptr::null_mut(), &mut from, length) };
+        if object.is_null() { Err(failed) } else { Ok(Self { api, object }) }
+    }
+
+    /// The secret key in its own form in DER: of RSA's PKCS#1.
+    pub(super) fn to_der(&self) -> Result<Vec<u8>, Failed> {
+        // SAFETY: a live key; without a buffer the call only tells the length.
+        let length = unsafe { (self.api.i2d_PrivateKey)(self.object, ptr::null_mut()) };
+        let mut file = vec![0; usize::try_from(length).map_err(|_| "i2d_PrivateKey failed")?];
+        let mut to = file.as_mut_ptr();
+        // SAFETY: as many bytes as the call just asked for; it moves the pointer.
+        let written = unsafe { (self.api.i2d_PrivateKey)(self.object, &mut to) };
+        if written == length { Ok(file) } else { Err("i2d_PrivateKey failed") }
     }
 
     /// Writes the public key into `bytes`, which must have its length.
@@ -149,11 +184,6 @@ impl Context {
         if unsafe { init(self.object) } == 1 { Ok(self) } else { Err("EVP_PKEY_…_init failed") }
     }
 
-    /// The context itself, for calls while this value lives.
-    pub(super) fn object(&self) -> Object {
-        self.object
-    }
-
     /// A fresh key pair.
     pub(super) fn generate(&self) -> Result<Key, Failed> {
         let mut object = ptr::null_mut();
@@ -210,6 +240,21 @@ impl Context {
             (self.api.EVP_PKEY_verify)(self.object, signature.as_ptr(), signature.len(), digest.as_ptr(), digest.len())
         };
         if done == 1 { Ok(()) } else { Err("EVP_PKEY_verify says no") }
+    }
+
+    /// Encrypts or decrypts into a room that is large enough, with a context that was readied for it.
+    pub(super) fn crypt(
+        &self,
+        function: Crypt,
+        input: &[u8],
+        mut room: Vec<u8>,
+        failed: Failed,
+    ) -> Result<Vec<u8>, Failed> {
+        let mut written = room.len();
+        // SAFETY: a context readied for this function; room for as many bytes as said.
+        let done = unsafe { function(self.object, room.as_mut_ptr(), &mut written, input.as_ptr(), input.len()) };
+        room.truncate(written);
+        if done == 1 { Ok(room) } else { Err(failed) }
     }
 
     /// Readies a public key's context for encapsulation; one serves for any number of them.

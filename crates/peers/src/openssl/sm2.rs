@@ -81,17 +81,6 @@ impl OpenSslSm2 {
     }
 }
 
-/// A function that writes at most as many bytes as said for an input, and says how many.
-type Crypt = unsafe extern "C" fn(Object, *mut u8, *mut usize, *const u8, usize) -> c_int;
-
-fn crypt(context: &Context, function: Crypt, input: &[u8], failed: Failed) -> Result<Vec<u8>, Failed> {
-    let (mut output, mut written) = (vec![0; ROOM], ROOM);
-    // SAFETY: a context readied for this function; room for as many bytes as said.
-    let done = unsafe { function(context.object(), output.as_mut_ptr(), &mut written, input.as_ptr(), input.len()) };
-    output.truncate(written);
-    if done == 1 { Ok(output) } else { Err(failed) }
-}
-
 impl Sm2 for OpenSslSm2 {
     type Secret = Secret;
     type Public = Ready;
@@ -128,11 +117,11 @@ impl Sm2 for OpenSslSm2 {
     }
 
     fn encrypt(&self, public: &Ready, message: &[u8]) -> Result<Vec<u8>, Failed> {
-        crypt(&public.encrypt, self.api.EVP_PKEY_encrypt, message, "EVP_PKEY_encrypt fails")
+        public.encrypt.crypt(self.api.EVP_PKEY_encrypt, message, vec![0; ROOM], "EVP_PKEY_encrypt fails")
     }
 
     fn decrypt(&self, secret: &Secret, ciphertext: &[u8]) -> Result<Vec<u8>, Failed> {
-        crypt(&secret.decrypt, self.api.EVP_PKEY_decrypt, ciphertext, "EVP_PKEY_decrypt fails")
+        secret.decrypt.crypt(self.api.EVP_PKEY_decrypt, ciphertext, vec![0; ROOM], "EVP_PKEY_decrypt fails")
     }
 
     fn provenance(&self, op: Op) -> Provenance {

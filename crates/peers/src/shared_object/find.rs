@@ -1,10 +1,10 @@
 //! Where a shared object that is loaded at run time may be.
 
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 use std::env;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Directories that systems keep their libraries in.
 const SYSTEM: [&str; 9] = [
@@ -25,17 +25,33 @@ const DEPTH: usize = 4;
 /// Every library of that name (`libcrypto`) there is, once each: what the user names first, then what was built here, then the
 /// system's.
 pub(crate) fn libraries(stem: &str) -> Vec<PathBuf> {
-    let mut seen = BTreeSet::new();
-    let mut libraries = Vec::new();
+    static ALL: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    of_that_name(ALL.get_or_init(all), stem)
+}
+
+/// All libraries, in that order. Folders are looked through once: each process of a run begins with this.
+fn all() -> Vec<PathBuf> {
+    let mut found = Vec::new();
     let named = env::var_os("CANDOR_PEERS").unwrap_or_default();
     for directory in env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()) {
-        search(&directory, stem, 0, &mut |file| take(file, &mut seen, &mut libraries));
+        search(&directory, 0, &mut found);
     }
     for directory in built_here() {
-        search(&directory, stem, DEPTH, &mut |file| take(file, &mut seen, &mut libraries));
+        search(&directory, DEPTH, &mut found);
     }
     for directory in SYSTEM {
-        search(Path::new(directory), stem, 0, &mut |file| take(file, &mut seen, &mut libraries));
+        search(Path::new(directory), 0, &mut found);
+    }
+    found
+}
+
+fn of_that_name(all: &[PathBuf], stem: &str) -> Vec<PathBuf> {
+    let mut libraries = Vec::new();
+    for real in all.iter().filter(|path| is_library(path, stem)).filter_map(|path| path.canonicalize().ok()) {
+        // It may be, under another name, one of those taken.
+        if !libraries.contains(&real) {
+            libraries.push(real);
+        }
     }
     libraries
 }
@@ -74,16 +90,20 @@ pub(crate) fn built(file: &str) -> Option<PathBuf> {
     built_here().into_iter().map(|peers| peers.join(file)).find(|path| path.is_file())
 }
 
-/// Calls `take` for each file of `directory`, in the order of their names, and goes `depth` levels down.
-fn search(directory: &Path, stem: &str, depth: usize, take: &mut dyn FnMut(PathBuf)) {
+/// Adds the files of `directory` that may be libraries, in the order of their names, and those `depth` levels down.
+fn search(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if depth > 0 && path.is_dir() {
-            search(&path, stem, depth - 1, take);
-        } else if is_library(&path, stem) {
-            take(path);
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(DirEntry::file_name);
+    for entry in entries {
+        let is_directory = || match entry.file_type() {
+            Ok(kind) if !kind.is_symlink() => kind.is_dir(),
+            _ => entry.path().is_dir(),
+        };
+        if depth > 0 && is_directory() {
+            search(&entry.path(), depth - 1, found);
+        } else if entry.file_name().to_string_lossy().contains(".so.") {
+            found.push(entry.path());
         }
     }
 }
@@ -93,15 +113,6 @@ fn is_library(path: &Path, stem: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let version = name.and_then(|name| name.strip_prefix(stem)).and_then(|rest| rest.strip_prefix(".so."));
     version.is_some_and(|version| version.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
-}
-
-/// Takes a file that is not, under another name, one of those taken.
-fn take(file: PathBuf, seen: &mut BTreeSet<PathBuf>, libraries: &mut Vec<PathBuf>) {
-    if let Ok(real) = file.canonicalize()
-        && seen.insert(real.clone())
-    {
-        libraries.push(real);
-    }
 }
 
 #[cfg(test)]
@@ -138,9 +149,15 @@ mod tests {
         fs::write(directory.join("libcrypto.so.9"), b"not a library").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("libcrypto.so.9", directory.join("libcrypto.so.9.1")).unwrap();
-        let (mut seen, mut libraries) = (BTreeSet::new(), Vec::new());
-        search(&directory, "libcrypto", 0, &mut |file| take(file, &mut seen, &mut libraries));
+        fs::create_dir(directory.join("below")).unwrap();
+        fs::write(directory.join("below/libcrypto.so.8"), b"not a library either").unwrap();
+        let found = |depth| {
+            let mut found = Vec::new();
+            search(&directory, depth, &mut found);
+            of_that_name(&found, "libcrypto").len()
+        };
+        let (beside, below) = (found(0), found(1));
         fs::remove_dir_all(&directory).unwrap();
-        assert_eq!(libraries.len(), 1);
+        assert_eq!((beside, below), (1, 2));
     }
 }

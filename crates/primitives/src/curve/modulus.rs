@@ -67,7 +67,7 @@ macro_rules! modulus {
             type W = [u64; $count];
             const P: [u64; $count] = $prime;
             const REDUCTION: $crate::curve::modulus::Reduction = $crate::curve::modulus::Reduction::$reduction;
-            const NEGATIVE_INVERSE: u64 = $crate::inverse::inverse_of_word(Self::P[0]).wrapping_neg();
+            const NEGATIVE_INVERSE: u64 = $crate::word::inverse_of_word(Self::P[0]).wrapping_neg();
             const ONE: [u64; $count] =
                 $crate::curve::modulus::shifted([1], &Self::P, if Self::REDUCTION.is_plain() { 0 } else { 64 * $count });
             const R: [u64; $count] = $crate::curve::modulus::shifted(Self::ONE, &Self::P, 64 * $count);

@@ -3,18 +3,12 @@
 use super::modulus::{Modulus, Reduction};
 use super::words::{Words, is_below, is_zero_word, minus};
 use super::{Arithmetic, Entry, Search};
+use crate::word::multiply_add;
 use candor_cpu::barrier;
 
 /// Safe Rust.
 #[derive(Clone, Copy)]
 pub struct Portable;
-
-/// The lower and the upper word of a·b + c + d, which is below 2^128.
-#[inline(always)]
-fn multiply_add(a: u64, b: u64, c: u64, d: u64) -> (u64, u64) {
-    let sum = u128::from(a) * u128::from(b) + u128::from(c) + u128::from(d);
-    (sum as u64, (sum >> 64) as u64)
-}
 
 /// A number below 2p, of which the bit above R is apart, modulo p.
 #[inline(always)]

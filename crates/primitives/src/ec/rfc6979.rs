@@ -4,7 +4,7 @@ use super::key::Bytes;
 use super::{Ec, NamedCurve, on_arm};
 use crate::curve::Modulus;
 use crate::curve::words::{Words, from_bytes, is_below, is_zero, to_bytes};
-use crate::mac::{KeyInit, Mac, SimpleHmac};
+use crate::mac::{KeyInit, Mac, WipedHmac};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use core::marker::PhantomData;
@@ -45,8 +45,8 @@ impl<C: NamedCurve, H: Digest + BlockSizeUser + Clone> Nonces<C, H> {
         self.step();
     }
 
-    fn mac(&self) -> SimpleHmac<H> {
-        SimpleHmac::new_from_slice(&self.key).expect("HMAC takes keys of any length")
+    fn mac(&self) -> WipedHmac<H> {
+        WipedHmac::new_from_slice(&self.key).expect("HMAC takes keys of any length")
     }
 
     fn step(&mut self) {
@@ -79,7 +79,7 @@ impl<C: NamedCurve, H: Digest + BlockSizeUser + Clone> Nonces<C, H> {
     }
 }
 
-fn keep<H: Digest + BlockSizeUser + Clone>(mac: SimpleHmac<H>, into: &mut [u8]) {
+fn keep<H: Digest + BlockSizeUser + Clone>(mac: WipedHmac<H>, into: &mut [u8]) {
     let mut bytes = mac.finalize().into_bytes();
     into.copy_from_slice(&bytes);
     bytes.as_mut_slice().zeroize();

@@ -1,6 +1,7 @@
 //! BLAKE2b (RFC 7693): up to 64 bytes of digest, with or without a key.
 
 use super::blake2b_mux::{self, Arm};
+use crate::rounds::SHA512_INITIAL;
 use crate::wipe::wipe;
 use candor_cpu::Cpu;
 use core::fmt;
@@ -70,7 +71,7 @@ impl Inner {
     #[inline]
     fn new(cpu: Cpu, digest: usize, key: &[u8]) -> Self {
         let arm = Arm::choose(cpu);
-        let mut inner = Self { state: INITIAL, compressed: 0, buffer: [0; BLOCK], buffered: 0, arm };
+        let mut inner = Self { state: SHA512_INITIAL, compressed: 0, buffer: [0; BLOCK], buffered: 0, arm };
         inner.restart(digest, key.len());
         if !key.is_empty() {
             inner.buffer[..key.len()].copy_from_slice(key);
@@ -81,7 +82,7 @@ impl Inner {
 
     #[inline]
     fn restart(&mut self, digest: usize, key: usize) {
-        self.state = INITIAL;
+        self.state = SHA512_INITIAL;
         self.state[0] ^= 0x0101_0000 ^ (key as u64) << 8 ^ digest as u64;
         self.compressed = 0;
         self.buffered = 0;
@@ -311,6 +312,3 @@ impl<N: ArraySize> AlgorithmName for Blake2b<N> {
         write!(f, "Blake2b{}", 8 * N::USIZE)
     }
 }
-
-/// The initial value (§2.6): SHA-512's.
-pub(super) const INITIAL: [u64; 8] = super::sha512::INITIAL_512;

@@ -2,7 +2,7 @@
 //!
 //! Constant time: additions, rotations and logic on words; the indices are constants.
 
-use super::blake2b::INITIAL;
+use crate::rounds::{BLAKE2B_SIGMA, SHA512_INITIAL};
 
 /// Runs F over `blocks`. `counter` is the number of bytes before the first of them; each block adds 128 to it, but the last, if
 /// `last` holds its length, adds that and is marked as final. A function of its own in the binary too, so that `cargo xtask
@@ -17,7 +17,7 @@ pub(super) fn compress(state: &mut [u64; 8], blocks: &[[u8; 128]], mut counter: 
             *word = u64::from_le_bytes(*bytes);
         }
         let [h0, h1, h2, h3, h4, h5, h6, h7] = *state;
-        let [i0, i1, i2, i3, i4, i5, i6, i7] = INITIAL;
+        let [i0, i1, i2, i3, i4, i5, i6, i7] = SHA512_INITIAL;
         let ends = if last.is_some() { u64::MAX } else { 0 };
         let [low, high] = [counter as u64, (counter >> 64) as u64];
         let mut v = [h0, h1, h2, h3, h4, h5, h6, h7, i0, i1, i2, i3, i4 ^ low, i5 ^ high, i6 ^ ends, i7];
@@ -43,7 +43,7 @@ pub(super) fn compress(state: &mut [u64; 8], blocks: &[[u8; 128]], mut counter: 
 /// is known where the code is made and no index is computed.
 #[inline(always)]
 fn round<const R: usize>(v: &mut [u64; 16], m: &[u64; 16]) {
-    let (columns, diagonals) = SIGMA[R].split_at(8);
+    let (columns, diagonals) = BLAKE2B_SIGMA[R].split_at(8);
     mix(v, m, columns, [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]);
     mix(v, m, diagonals, [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]);
 }
@@ -77,18 +77,3 @@ fn mix(v: &mut [u64; 16], m: &[u64; 16], schedule: &[usize], places: [[usize; 4]
         v[b] = (v[b] ^ v[c]).rotate_right(63);
     }
 }
-
-/// The message schedule (§2.7): rounds 10 and 11 are rounds 0 and 1 again.
-#[rustfmt::skip]
-const SIGMA: [[usize; 16]; 10] = [
-    [ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15],
-    [14, 10,  4,  8,  9, 15, 13,  6,  1, 12,  0,  2, 11,  7,  5,  3],
-    [11,  8, 12,  0,  5,  2, 15, 13, 10, 14,  3,  6,  7,  1,  9,  4],
-    [ 7,  9,  3,  1, 13, 12, 11, 14,  2,  6,  5, 10,  4,  0, 15,  8],
-    [ 9,  0,  5,  7,  2,  4, 10, 15, 14,  1, 11, 12,  6,  8,  3, 13],
-    [ 2, 12,  6, 10,  0, 11,  8,  3,  4, 13,  7,  5, 15, 14,  1,  9],
-    [12,  5,  1, 15, 14, 13,  4, 10,  0,  7,  6,  3,  9,  2,  8, 11],
-    [13, 11,  7, 14, 12,  1,  3,  9,  5,  0, 15,  4,  8,  6,  2, 10],
-    [ 6, 15, 14,  9, 11,  3,  0,  8, 12,  2, 13,  7,  1,  4, 10,  5],
-    [10,  2,  8,  4,  7,  6,  1,  5, 15, 11,  9, 14,  3, 12, 13,  0],
-];

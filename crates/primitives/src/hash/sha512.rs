@@ -2,6 +2,7 @@
 
 use super::merkle_damgard::{Algorithm, Core, hash};
 use super::sha512_mux::{self, Arm};
+use crate::rounds::SHA512_INITIAL;
 use candor_cpu::Cpu;
 use digest::block_api::Block;
 use digest::common::hazmat::{AddSerializedStateSize, DeserializeStateError, SerializableState, SerializedState};
@@ -71,17 +72,10 @@ macro_rules! instance {
     };
 }
 
-instance!(Full, "Sha512", U64, INITIAL_512);
+instance!(Full, "Sha512", U64, SHA512_INITIAL);
 instance!(Cut, "Sha384", U48, INITIAL_384);
 
-/// The first 64 bits of the fractional parts of the square roots of the first eight primes (FIPS 180-4 §5.3.5).
-#[rustfmt::skip]
-pub(super) const INITIAL_512: [u64; 8] = [
-    0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
-    0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
-];
-
-/// The same of the ninth to the sixteenth prime (FIPS 180-4 §5.3.4).
+/// H(0) of SHA-384: the first 64 bits of the fractional parts of the square roots of the ninth to the sixteenth prime (FIPS 180-4 §5.3.4).
 #[rustfmt::skip]
 const INITIAL_384: [u64; 8] = [
     0xcbbb9d5dc1059ed8, 0x629a292a367cd507, 0x9159015a3070dd17, 0x152fecd8f70e5939,

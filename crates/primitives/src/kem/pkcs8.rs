@@ -116,6 +116,8 @@ macro_rules! identifiers {
 identifiers!(aws_lc);
 #[cfg(feature = "libcrux")]
 identifiers!(libcrux);
+#[cfg(feature = "ml-kem")]
+identifiers!(ml_kem);
 #[cfg(feature = "rustcrypto")]
 identifiers!(rustcrypto);
 

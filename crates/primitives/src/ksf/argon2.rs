@@ -36,7 +36,7 @@ impl Argon2id {
         Self { params, arm: Arm::choose(cpu) }
     }
 
-    /// The arm of the compression function: `portable`, `avx2` or `avx512`.
+    /// The arm of the compression function: `portable`, `avx2`, `avx512`, or `simd128` in WebAssembly.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.arm.name()
@@ -58,10 +58,28 @@ impl Argon2id {
         self.derive_with(password, salt, &[], &[], memory, output)
     }
 
-    /// The same with the optional secret K and associated data X of RFC 9106, section 3.1.
+    /// The same for a caller who wants to know how far it is: `progress` is told after each quarter of a pass how many quarters are done, and of how
+    /// many. That depends on the parameters alone.
     ///
     /// # Errors
     /// As for [`derive`](Self::derive).
+    // ct: argon2/derive
+    pub fn derive_reporting(
+        &self,
+        password: &[u8],
+        salt: &[u8],
+        memory: &mut Memory,
+        output: &mut [u8],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), KsfError> {
+        self.checked([password, salt, &[], &[]], memory, output, progress)
+    }
+
+    /// [`derive`](Self::derive) with the optional secret K and associated data X of RFC 9106, section 3.1.
+    ///
+    /// # Errors
+    /// As for [`derive`](Self::derive).
+    // ct: argon2/derive
     pub fn derive_with(
         &self,
         password: &[u8],
@@ -71,26 +89,45 @@ impl Argon2id {
         memory: &mut Memory,
         output: &mut [u8],
     ) -> Result<(), KsfError> {
-        takes("argon2/derive", password); // `secret` is a parameter here
+        self.checked([password, salt, secret, associated], memory, output, &mut |_, _| ())
+    }
+
+    fn checked(
+        &self,
+        inputs: [&[u8]; 4],
+        memory: &mut Memory,
+        output: &mut [u8],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), KsfError> {
+        let [password, salt, ..] = inputs;
+        takes("argon2/derive", password);
         if salt.len() < 8 {
             return Err(KsfError::Salt(salt.len()));
         }
         if output.len() < 4 {
             return Err(KsfError::Output(output.len()));
         }
-        stack::clearing::<FRAMES, _>(|| self.run([password, salt, secret, associated], memory, output))
+        stack::clearing::<FRAMES, _>(|| self.run(inputs, memory, output, progress))
     }
 
-    fn run(&self, inputs: [&[u8]; 4], memory: &mut Memory, output: &mut [u8]) -> Result<(), KsfError> {
+    fn run(
+        &self,
+        inputs: [&[u8]; 4],
+        memory: &mut Memory,
+        output: &mut [u8],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), KsfError> {
         let mut seed = first_digest(self.params, inputs, output.len())?;
         let blocks = memory.blocks_mut(self.params)?;
         let fill = Fill { params: self.params, arm: self.arm, lane: self.params.segment() * SLICES };
         fill.first_columns(&mut seed, blocks);
+        let all = u64::from(self.params.passes()) * SLICES as u64;
         for pass in 0..self.params.passes() as usize {
             for slice in 0..SLICES {
                 for row in 0..self.params.lanes() as usize {
                     fill.segment(blocks, pass, slice, row);
                 }
+                progress((pass * SLICES + slice + 1) as u64, all);
             }
         }
         fill.tag(blocks, output);

@@ -2,6 +2,8 @@
 
 use super::argon2_portable;
 use super::memory::Block;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use crate::low::wasm32::argon2_simd128;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::{argon2_avx2, argon2_avx512};
 use candor_cpu::arms::Routine;
@@ -18,7 +20,11 @@ pub(super) enum Arm {
     /// 256-bit vectors.
     #[cfg(target_arch = "x86_64")]
     Avx2(HaveAvx2),
+    /// 128-bit vectors of a WebAssembly module that was compiled for them.
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    Simd128,
     /// Safe Rust.
+    #[cfg_attr(all(target_arch = "wasm32", target_feature = "simd128"), allow(dead_code))] // never chosen there
     Portable,
 }
 
@@ -35,6 +41,9 @@ impl Arm {
             }
         }
         let _ = cpu;
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        return Self::Simd128;
+        #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
         Self::Portable
     }
 
@@ -44,6 +53,8 @@ impl Arm {
             Self::Avx512(_) => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => "avx2",
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Self::Simd128 => "simd128",
             Self::Portable => "portable",
         }
     }
@@ -82,6 +93,8 @@ pub(super) fn fill(
                 base.wrapping_add(ahead(word)).cast()
             });
         }
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Arm::Simd128 => argon2_simd128::fill(&previous.0, &reference.0, &mut current.0, onto),
         Arm::Portable => argon2_portable::fill(&previous.0, &reference.0, &mut current.0, onto),
     }
 }
@@ -94,6 +107,8 @@ pub(super) fn compress(arm: Arm, x: &Block, y: &Block) -> Block {
         Arm::Avx512(token) => argon2_avx512::fill(token, &x.0, &y.0, &mut out.0, false, |_| core::ptr::null()),
         #[cfg(target_arch = "x86_64")]
         Arm::Avx2(token) => argon2_avx2::fill(token, &x.0, &y.0, &mut out.0, false, |_| core::ptr::null()),
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Arm::Simd128 => argon2_simd128::fill(&x.0, &y.0, &mut out.0, false),
         Arm::Portable => argon2_portable::fill(&x.0, &y.0, &mut out.0, false),
     }
     out

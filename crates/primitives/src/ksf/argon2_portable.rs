@@ -1,6 +1,7 @@
 //! Argon2's compression function in safe Rust (RFC 9106, sections 3.5 and 3.6).
 
 /// `out = G(x, y)`, XORed onto what stood there if `onto`.
+#[cfg_attr(target_family = "wasm", inline(never))] // as in `low/wasm32/argon2_simd128.rs`
 pub(super) fn fill(x: &[u64; 128], y: &[u64; 128], out: &mut [u64; 128], onto: bool) {
     let mut r = [0u64; 128];
     for ((r, x), y) in r.iter_mut().zip(x).zip(y) {

@@ -18,6 +18,8 @@ pub(crate) mod argon2_avx2;
 pub(crate) mod argon2_avx512;
 #[cfg(feature = "hash")]
 pub(crate) mod batch;
+#[cfg(feature = "hash")]
+pub(crate) mod blake2b;
 #[cfg(feature = "aead")]
 mod chacha20;
 #[cfg(feature = "aead")]
@@ -34,16 +36,24 @@ pub(crate) mod keccak;
 pub(crate) mod lattice;
 #[cfg(feature = "ec")]
 pub(crate) mod montgomery;
+#[cfg(any(feature = "ec", feature = "rsa"))]
+mod mulx;
 #[cfg(feature = "aead")]
 mod poly1305;
 #[cfg(feature = "aes")]
 pub(crate) mod polyval;
+#[cfg(feature = "rsa")]
+pub(crate) mod rsa;
 #[cfg(feature = "hash")]
 pub(crate) mod sha256;
 #[cfg(feature = "hash")]
 pub(crate) mod sha512;
 #[cfg(feature = "hash")]
+pub(crate) mod sha512_avx512;
+#[cfg(feature = "hash")]
 pub(crate) mod sm3;
+#[cfg(feature = "hash")]
+pub(crate) mod sm3_avx512;
 #[cfg(feature = "sm4")]
 pub(crate) mod sm4;
 #[cfg(feature = "x25519")]

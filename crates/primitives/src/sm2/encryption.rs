@@ -187,6 +187,16 @@ impl Format {
         self != Self::Asn1 || length <= most
     }
 
+    /// How many bytes the message in a ciphertext of this form has. No key is needed, and nothing is decrypted.
+    ///
+    /// # Errors
+    /// [`Sm2Error::CiphertextForm`].
+    // ct: public, because ciphertexts are
+    pub fn message_length(self, ciphertext: &[u8]) -> Result<usize, Sm2Error> {
+        let (_, _, text) = self.read(ciphertext).map_err(|_| Sm2Error::CiphertextForm)?;
+        Ok(text.len())
+    }
+
     pub(super) fn write(self, point: &[[u8; 32]; 2], digest: &[u8; DIGEST], text: &[u8]) -> Vec<u8> {
         if self == Self::Asn1 {
             let numbers = point.each_ref().map(|number| UintRef::new(number).expect("32 bytes are an integer"));

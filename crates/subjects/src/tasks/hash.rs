@@ -4,7 +4,7 @@
 use super::one_after_another;
 use crate::ours;
 use candor_lab::Task;
-use candor_peers::contract::hash::{ALGORITHMS, Algorithm, Shape};
+use candor_peers::contract::hash::{ALGORITHMS, Algorithm, Shape, inputs};
 
 /// Name and length of single messages.
 const SIZES: [(&str, usize); 4] = [("1k", 1 << 10), ("64k", 64 << 10), ("1m", 1 << 20), ("10m", 10 << 20)];
@@ -23,6 +23,7 @@ fn single(algorithm: Algorithm, name: &str, bytes: usize) -> Task {
     let shape = Shape { messages: 1, bytes };
     let what = format!("{} ({}) of {bytes} bytes: {}", algorithm.title(), algorithm.standard(), shape.timed());
     let mut task = Task::new(format!("hash/{}/{name}", algorithm.name()), what).bytes(bytes as u64);
+    task = task.inputs(move |seed| inputs(bytes, seed));
     task.entries.extend(ours::hash::singles(algorithm, shape));
     task.entries.extend(candor_peers::hash(algorithm, shape));
     task

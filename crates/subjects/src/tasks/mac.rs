@@ -3,7 +3,7 @@
 use crate::ours;
 use candor_lab::Task;
 use candor_peers::contract::hash::Algorithm;
-use candor_peers::contract::mac::TIMED;
+use candor_peers::contract::mac::{TIMED, inputs};
 
 /// The hash functions that HMAC is measured over.
 const HASHES: [Algorithm; 3] = [Algorithm::Sha256, Algorithm::Sha512, Algorithm::Sm3];
@@ -20,6 +20,7 @@ pub(super) fn tasks() -> Vec<Task> {
 fn task(hash: Algorithm, name: &str, bytes: usize) -> Task {
     let what = format!("HMAC (FIPS 198-1) over {} of {bytes} bytes: {TIMED}", hash.title());
     let mut task = Task::new(format!("mac/hmac-{}/{name}", hash.name()), what).bytes(bytes as u64);
+    task = task.inputs(move |seed| inputs(bytes, seed));
     task.entries.extend(ours::hash::hmac(hash, bytes));
     task.entries.extend(candor_peers::hmac(hash, bytes));
     task

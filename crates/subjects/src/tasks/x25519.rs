@@ -3,7 +3,7 @@
 use super::one_after_another;
 use crate::ours;
 use candor_lab::Task;
-use candor_peers::contract::x25519::{Op, Several};
+use candor_peers::contract::x25519::{Op, Several, ecdh_inputs};
 
 /// All tasks of X25519.
 pub(super) fn tasks() -> Vec<Task> {
@@ -14,7 +14,7 @@ pub(super) fn tasks() -> Vec<Task> {
 fn task(name: &str, op: Op) -> Task {
     let mut task = Task::new(format!("ec/x25519/{name}"), format!("X25519: {}", op.timed()));
     task.entries.extend(singles(op));
-    task
+    if op == Op::Ecdh { task.inputs(ecdh_inputs) } else { task }
 }
 
 fn singles(op: Op) -> impl Iterator<Item = candor_lab::Entry> {

@@ -17,10 +17,10 @@ const PHASES: [&str; 3] = ["client-start", "server", "client-finish"];
 /// Of the phases of `circuit/loopback/<handshake>/warm`, those in which cells go to a hop and back, and how often they cross from host to host.
 const CROSSINGS: [(&str, u32); 3] = [("crossing1", 2), ("crossing2", 4), ("crossing3", 6)];
 
-pub(super) struct Found {
-    pub(super) costs: Costs,
+pub(in crate::commands) struct Found {
+    pub(in crate::commands) costs: Costs,
     /// Where they come from, or why there are none.
-    pub(super) says: String,
+    pub(in crate::commands) says: String,
     /// Whose they are, if there are any.
     machine: Option<Machine>,
     /// How many handshakes have a cost, and of how many it is known what hosts do besides.
@@ -30,7 +30,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn none(says: String) -> Self {
+    pub(in crate::commands) fn none(says: String) -> Self {
         Self { costs: Costs::none(), says, machine: None, known: (0, 0), began: None }
     }
 
@@ -56,12 +56,7 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
         return Ok(Found::none("none, as asked for".to_owned()));
     }
     if let Some(path) = asked {
-        let run = Run::open(path)?;
-        return from(&run, handshakes).ok_or_else(|| {
-            let why =
-                "has none of these handshakes with its phases; measure them by `candor run handshake circuit/loopback`";
-            Failure::Error(format!("{}: the run {why}", path.display()))
-        });
+        return of_run(&Run::open(path)?, path, handshakes);
     }
     for directory in [Config::load()?.runs(None), CITED.into()] {
         let mut best: Option<Found> = None;
@@ -84,6 +79,15 @@ pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<F
     Ok(Found::none(format!(
         "none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run handshake circuit/loopback`"
     )))
+}
+
+/// The costs of these handshakes from this run.
+pub(in crate::commands) fn of_run(run: &Run, path: &Path, handshakes: &[HandshakeType]) -> Result<Found, Failure> {
+    from(run, handshakes).ok_or_else(|| {
+        let why =
+            "has none of these handshakes with its phases; measure them by `candor run handshake circuit/loopback`";
+        Failure::Error(format!("{}: the run {why}", path.display()))
+    })
 }
 
 /// Run files by name.

@@ -1,7 +1,7 @@
 //! Child processes: started, heard, and stopped together.
 
-use super::parent;
 use crate::Failure;
+use crate::commands::parent;
 use crate::output::Talk;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};

@@ -100,7 +100,7 @@ macro_rules! sixteen_rounds {
 /// K + W of two blocks: entry i holds words 2i and 2i + 1 of the first block, then of the second. Aligned, since a store across
 /// two cache lines costs two.
 #[repr(align(64))]
-struct Schedule([[u64; 4]; 40]);
+pub(super) struct Schedule(pub(super) [[u64; 4]; 40]);
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn compress_avx2(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
@@ -148,7 +148,7 @@ fn compress_avx2(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
 /// Words 2i and 2i + 1 of both blocks.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn words(first: &[u8; 128], second: &[u8; 128], i: usize) -> __m256i {
+pub(super) fn words(first: &[u8; 128], second: &[u8; 128], i: usize) -> __m256i {
     let half = |block: &[u8; 128]| {
         let [low, high] =
             [16 * i, 16 * i + 8].map(|at| block[at..].first_chunk().map_or(0, |word| i64::from_be_bytes(*word)));
@@ -185,7 +185,7 @@ fn ror<const N: i32, const L: i32>(x: __m256i) -> __m256i {
 /// Adds the constants of words 2i and 2i + 1 and stores.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn put(schedule: &mut Schedule, i: usize, w: __m256i) {
+pub(super) fn put(schedule: &mut Schedule, i: usize, w: __m256i) {
     let k = _mm256_broadcastsi128_si256(_mm_set_epi64x(SHA512_K[2 * i + 1] as i64, SHA512_K[2 * i] as i64));
     // SAFETY: an entry has 32 bytes; the store needs no alignment.
     unsafe { _mm256_storeu_si256(schedule.0[i].as_mut_ptr().cast(), _mm256_add_epi64(w, k)) }
@@ -194,7 +194,7 @@ fn put(schedule: &mut Schedule, i: usize, w: __m256i) {
 /// Overwrites the schedule, 32 bytes a store; `zeroize` would take a store a word, and time that shows on short messages.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn wipe(schedule: &mut Schedule) {
+pub(super) fn wipe(schedule: &mut Schedule) {
     for row in &mut schedule.0 {
         // SAFETY: a row is 32 bytes of the schedule and aligned like it.
         unsafe { core::ptr::write_volatile(row.as_mut_ptr().cast(), _mm256_setzero_si256()) }
@@ -203,7 +203,7 @@ fn wipe(schedule: &mut Schedule) {
 }
 
 #[inline]
-fn add(state: &mut [u64; 8], working: [u64; 8]) {
+pub(super) fn add(state: &mut [u64; 8], working: [u64; 8]) {
     for (word, working) in state.iter_mut().zip(working) {
         *word = word.wrapping_add(working);
     }

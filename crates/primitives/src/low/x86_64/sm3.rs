@@ -24,11 +24,11 @@ pub(crate) fn compress(_: HaveAvx2, state: &mut [u32; 8], blocks: &[[u8; 64]]) {
 }
 
 /// Room for W[0] to W[67], and for the surplus words of the last step.
-const WORDS: usize = 72;
+pub(super) const WORDS: usize = 72;
 
 /// W of a block, and W′[j] = W[j] ⊕ W[j + 4] beside it.
 #[repr(align(64))]
-struct Schedule([[u32; WORDS]; 2]);
+pub(super) struct Schedule(pub(super) [[u32; WORDS]; 2]);
 
 /// One of the rounds 0 to 15 (GB/T 32905 §5.3.3): D becomes the new A and H the new E, with `p` and `q` as its two halves.
 macro_rules! early {
@@ -144,6 +144,8 @@ macro_rules! chain {
     };
 }
 
+pub(super) use chain;
+
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
     let mut schedule = Schedule([[0; WORDS]; 2]);
@@ -198,12 +200,12 @@ fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
 const STEPS: usize = 18;
 
 /// The last registers of a schedule, each four words and beginning with the last word of the one before.
-type Made = [__m128i; 6];
+pub(super) type Made = [__m128i; 6];
 
 /// Words 0 to 15, and the words of W′ that follow from them.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn begin(schedule: &mut Schedule, block: &[u8; 64]) -> Made {
+pub(super) fn begin(schedule: &mut Schedule, block: &[u8; 64]) -> Made {
     let swap = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     let four = |i: usize| {
         // SAFETY: sixteen bytes of the block; the load needs no alignment.
@@ -231,7 +233,7 @@ fn begin(schedule: &mut Schedule, block: &[u8; 64]) -> Made {
 /// Words 16 + 3k to 18 + 3k (GB/T 32905 §5.3.2), and W′ of 12 + 3k to 14 + 3k.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn extended(schedule: &mut Schedule, [g0, g1, g2, g3, g4, g5]: Made, k: usize) -> Made {
+pub(super) fn extended(schedule: &mut Schedule, [g0, g1, g2, g3, g4, g5]: Made, k: usize) -> Made {
     let x = xor3(sequence(g0, g1), g3, rol::<15, 17>(g5));
     let p1 = xor3(x, rol::<15, 17>(x), rol::<23, 9>(x));
     let mut new = xor3(p1, rol::<7, 25>(sequence(g1, g2)), g4);

@@ -1,7 +1,7 @@
 //! A `candor` process in a testbed.
 
 use crate::Failure;
-use crate::commands::onion::parent;
+use crate::commands::parent;
 use crate::output::Talk;
 use candor_links::topology::Role;
 use candor_testbed::Testbed;

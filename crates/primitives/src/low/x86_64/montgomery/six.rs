@@ -4,6 +4,7 @@ use crate::curve::Arithmetic;
 use crate::curve::adx::{Adx, OnAdx};
 use crate::curve::modulus::{Modulus, Reduction};
 use crate::curve::portable::Portable;
+use crate::low::x86_64::mulx::row_word;
 use candor_cpu::HaveAdx;
 use core::arch::asm;
 use core::mem::MaybeUninit;
@@ -11,23 +12,16 @@ use core::mem::MaybeUninit;
 type Words = [u64; 6];
 type Wide = [u64; 12];
 
-/// Adds rdx times the word at `$at` to the words `$r0` and `$r1`, with carries in CF and OF.
-macro_rules! add_word {
-    ($at:literal, $r0:literal, $r1:literal) => {
-        concat!("mulx rcx, rax, [rsi + ", $at, "]\n adcx ", $r0, ", rax\n adox ", $r1, ", rcx\n")
-    };
-}
-
 /// Adds rdx times the six words at rsi to the words `$r0` to `$r6`, of which the last is zero or is `$r0` and becomes zero.
 macro_rules! add_row {
     ($r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal, $r5:literal, $r6:literal) => {
         concat!(
-            add_word!("0", $r0, $r1),
-            add_word!("8", $r1, $r2),
-            add_word!("16", $r2, $r3),
-            add_word!("24", $r3, $r4),
-            add_word!("32", $r4, $r5),
-            add_word!("40", $r5, $r6),
+            row_word!("0", $r0, $r1),
+            row_word!("8", $r1, $r2),
+            row_word!("16", $r2, $r3),
+            row_word!("24", $r3, $r4),
+            row_word!("32", $r4, $r5),
+            row_word!("40", $r5, $r6),
             "mov eax, 0\n adcx ",
             $r6,
             ", rax\n",
@@ -141,18 +135,18 @@ macro_rules! multiply_by_itself {
              mov rdx, [rsi + 8]
              xor r14d, r14d\n",
             // of the second, to the words 3 to 7,
-            add_word!("16", "r10", "r11"),
-            add_word!("24", "r11", "r12"),
-            add_word!("32", "r12", "r13"),
-            add_word!("40", "r13", "r14"),
+            row_word!("16", "r10", "r11"),
+            row_word!("24", "r11", "r12"),
+            row_word!("32", "r12", "r13"),
+            row_word!("40", "r13", "r14"),
             "mov eax, 0
              adcx r14, rax
              mov rdx, [rsi + 16]
              xor r15d, r15d\n",
             // of the third, to the words 5 to 8,
-            add_word!("24", "r12", "r13"),
-            add_word!("32", "r13", "r14"),
-            add_word!("40", "r14", "r15"),
+            row_word!("24", "r12", "r13"),
+            row_word!("32", "r13", "r14"),
+            row_word!("40", "r14", "r15"),
             "mov eax, 0
              adcx r15, rax
              mov rdx, [rsi + 32]
@@ -160,8 +154,8 @@ macro_rules! multiply_by_itself {
              mov rdx, [rsi + 24]
              xor eax, eax\n",
             // and of the fourth and the fifth, to the words 7 to 10.
-            add_word!("32", "r14", "r15"),
-            add_word!("40", "r15", "r8"),
+            row_word!("32", "r14", "r15"),
+            row_word!("40", "r15", "r8"),
             "mov eax, 0
              adcx r8, rax
              adox r9, rax

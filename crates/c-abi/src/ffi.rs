@@ -1,0 +1,3 @@
+//! The room in which `unsafe` may stand.
+
+pub mod memory;

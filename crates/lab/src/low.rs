@@ -1,0 +1,3 @@
+//! What needs `unsafe`: a signal handler.
+
+pub(crate) mod interrupts;

@@ -1,0 +1,3 @@
+//! The module's edge.
+
+mod page;

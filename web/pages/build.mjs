@@ -1,0 +1,40 @@
+// Makes the folder that `candor login serve --pages` serves: node build.mjs PACKAGE FOLDER. `cargo xtask wasm` runs it.
+//
+// PACKAGE is where `@candor/opaque` was put together; its TypeScript compiles the pages. Everything is also stored compressed, for the server to send as it is.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const [source, made] = process.argv.slice(2, 4);
+if (made === undefined) throw new Error("expected two folders: the package, and where the pages go");
+
+rmSync(made, { recursive: true, force: true });
+mkdirSync(join(made, "pages"), { recursive: true });
+for (const name of readdirSync(here)) {
+  if (/\.(html|css|svg)$/.test(name)) cpSync(join(here, name), join(made, name));
+  if (name.endsWith(".ts") || name === "tsconfig.json") cpSync(join(here, name), join(made, "pages", name));
+}
+cpSync(join(source, "dist"), join(made, "dist"), { recursive: true });
+
+// Where they will be, so that they find the package.
+const tsc = join(source, "node_modules", "typescript", "bin", "tsc");
+const compiled = spawnSync(process.execPath, [tsc, "-p", join(made, "pages")], { stdio: "inherit" });
+if (compiled.status !== 0) {
+  rmSync(made, { recursive: true });
+  throw new Error(`tsc of the pages: exit status ${compiled.status}`);
+}
+
+for (const entry of readdirSync(made, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())) {
+  const path = join(entry.parentPath, entry.name);
+  if (entry.name.endsWith(".ts") || entry.name === "tsconfig.json") {
+    rmSync(path);
+    continue;
+  }
+  const plain = readFileSync(path);
+  const packed = gzipSync(plain, { level: 9 });
+  if (packed.length < plain.length) writeFileSync(`${path}.gz`, packed);
+}
