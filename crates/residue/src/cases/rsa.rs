@@ -3,7 +3,7 @@
 //! What the making of a key allocates depends on the key that is found. So none is made here: two are stored, of which each part is as long as the other's.
 
 use super::on_each;
-use crate::case::{Case, Leaves};
+use crate::case::Case;
 use crate::probe::{Generator, Probe, step};
 use candor_cpu::Cpu;
 use candor_primitives::hash::Sha256;
@@ -16,16 +16,8 @@ use candor_primitives::rsa::{
 const KEYS: [&[u8; 1191]; 2] = [include_bytes!("rsa/one.pkcs1"), include_bytes!("rsa/other.pkcs1")];
 
 pub(super) fn cases() -> Vec<Case> {
-    on_each(&["portable", "adx", "avx512"], "rsa", rsa, MOVED)
+    on_each(&["portable", "adx", "avx512"], "rsa", rsa, &[])
 }
-
-const MOVED: &[Leaves] = &[Leaves {
-    step: "from PKCS#1",
-    stack: 24,
-    heap: 0,
-    names: &[],
-    why: "two words of the key's struct, which is moved to the caller",
-}];
 
 fn rsa(probe: &mut Probe, cpu: Cpu) {
     let rsa = Rsa::with_cpu(cpu);
