@@ -296,13 +296,13 @@ impl Picture {
 pub(crate) struct RunArguments {
     /// Tasks to measure, or parts of their names
     pub(crate) tasks: Vec<String>,
-    /// Take about two seconds per task: the same method with fewer rounds
+    /// Take about two seconds per task: the same method with fewer rounds, and as many processes as verdicts need if each task loses one
     #[arg(long, conflicts_with_all = ["budget", "smoke"])]
     pub(crate) quick: bool,
     /// Seconds per task, all its processes together [default: 6]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) budget: Option<f64>,
-    /// Processes per task [default: half as many again as the number of comparisons requires]
+    /// Processes per task [default: half as many again as the number of comparisons requires; with --quick, as many as required if one is lost]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_PROCESSES as i64))]
     pub(crate) processes: Option<u32>,
     /// Measure only the baseline and subjects whose names begin with NAME; may be repeated

@@ -1,7 +1,7 @@
 //! The plan of a run. It is fixed before the first sample, so that nobody can stop when the numbers look good.
 
 use crate::Quantity;
-use crate::stats::fewest_processes;
+use crate::stats::{fewest_processes, fewest_processes_losing};
 use crate::verdict::LEAST_FLOOR;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -50,10 +50,55 @@ pub fn control_of(baseline: &str) -> String {
     format!("{baseline}#2")
 }
 
-/// The default number of processes: half as many again as the fewest that can support a verdict.
-pub fn default_processes(comparisons: usize) -> usize {
-    fewest_processes(comparisons).div_ceil(2) * 3
+/// How many processes measure each task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Processes {
+    /// Half as many again as the fewest that can support a verdict.
+    #[default]
+    HalfAgain,
+    /// The fewest that support verdicts even if each task loses one.
+    LosingOne,
+    /// So many.
+    Exactly(usize),
 }
+
+impl From<usize> for Processes {
+    fn from(processes: usize) -> Self {
+        Self::Exactly(processes)
+    }
+}
+
+impl Processes {
+    /// Their number, for a run with so many comparisons.
+    #[must_use]
+    pub fn of(self, comparisons: usize) -> usize {
+        match self {
+            Self::HalfAgain => fewest_processes(comparisons).div_ceil(2) * 3,
+            Self::LosingOne => fewest_processes_losing(1, comparisons),
+            Self::Exactly(processes) => processes,
+        }
+    }
+
+    /// As the settings of a manifest have it.
+    pub(crate) fn told(self) -> String {
+        match self {
+            Self::HalfAgain => "half as many again as needed".into(),
+            Self::LosingOne => LOSING_ONE.into(),
+            Self::Exactly(processes) => processes.to_string(),
+        }
+    }
+
+    /// What the settings of a manifest tell.
+    pub(crate) fn by(told: &str) -> Self {
+        match told.parse() {
+            Ok(processes) => Self::Exactly(processes),
+            Err(_) if told == LOSING_ONE => Self::LosingOne,
+            Err(_) => Self::HalfAgain,
+        }
+    }
+}
+
+const LOSING_ONE: &str = "as many as needed where one is lost";
 
 /// More processes than this narrow no interval that anybody needs narrower.
 pub const MOST_PROCESSES: usize = 1000;
@@ -218,8 +263,18 @@ mod tests {
     }
 
     #[test]
-    fn there_are_half_as_many_processes_again_as_needed() {
-        assert_eq!((default_processes(1), default_processes(60)), (9, 18));
+    fn there_are_half_as_many_processes_again_as_needed_or_enough_to_lose_one() {
+        let of = |processes: Processes| [1, 60, 1110].map(|comparisons| processes.of(comparisons));
+        assert_eq!(of(Processes::HalfAgain), [9, 18, 24]);
+        assert_eq!(of(Processes::LosingOne), [9, 16, 20]);
+        assert_eq!(of(Processes::Exactly(7)), [7, 7, 7]);
+    }
+
+    #[test]
+    fn the_number_of_processes_is_read_as_it_was_told() {
+        for processes in [Processes::HalfAgain, Processes::LosingOne, Processes::Exactly(7)] {
+            assert_eq!(Processes::by(&processes.told()), processes);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
 //! that can do the task and whose answers agree, and at its end which instructions each uses. *Measure* times rounds according to a plan.
 
+use crate::objects::{self, Object};
 use crate::plan::{self, Probed, TaskPlan, asking_ns, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
@@ -25,6 +26,8 @@ pub enum Request {
         without: Vec<String>,
         /// Whether to find out, at the end, which instructions each of them uses.
         watched: bool,
+        /// What earlier probes of the run have met.
+        objects: Vec<Object>,
     },
     /// Time rounds.
     Measure {
@@ -38,6 +41,8 @@ pub enum Request {
         seed: u64,
         /// Bytes of padding that the parent added to the environment.
         padding: usize,
+        /// What the probe of this task has met. `None`: nobody says, and the process looks for it itself.
+        objects: Option<Vec<Object>>,
     },
     /// Be a subject in a process of its own, and speak [`remote`](crate::remote)'s protocol.
     Host {
@@ -55,6 +60,15 @@ impl Request {
     pub fn task(&self) -> &str {
         match self {
             Self::Probe { task, .. } | Self::Measure { task, .. } | Self::Host { task, .. } => task,
+        }
+    }
+
+    /// Takes over what it tells of files. To be called before a library is looked for.
+    pub(crate) fn tells(&self) {
+        match self {
+            Self::Probe { objects, .. } => objects::told(objects, None),
+            Self::Measure { objects: Some(objects), plan, .. } => objects::told(objects, Some(&plan.subjects)),
+            Self::Measure { objects: None, .. } | Self::Host { .. } => {}
         }
     }
 }
@@ -84,6 +98,8 @@ pub enum Reply {
         /// The reason.
         refusal: Refusal,
     },
+    /// The files that it has loaded or read, after all that can do the task.
+    Met(Vec<Object>),
     /// The worker is about to interrupt this subject again and again. All that can do the task have been named. If it dies now, nobody is to blame.
     Watching(String),
     /// What the subject was seen to use.
@@ -110,12 +126,14 @@ pub fn serve(tasks: &[Task], request: &Request, say: &mut dyn FnMut(Reply)) {
     match request {
         Request::Probe { seed, without, watched, .. } => {
             let mut able = probe(task, *seed, without, say);
+            say(Reply::Met(objects::met()));
             if *watched && used::WATCHES {
                 watch(&mut able, say);
             }
         }
-        Request::Measure { plan, process, seed, padding, .. } => {
-            let block = guarded(|| measure(task, plan, *process, *seed, *padding, say));
+        Request::Measure { plan, process, seed, padding, objects, .. } => {
+            let objects = objects.as_deref().unwrap_or_default();
+            let block = guarded(|| measure(task, plan, [*process, *padding], *seed, objects, say));
             match block.and_then(|block| block) {
                 Ok(block) => say(Reply::Measured(Box::new(block))),
                 Err(why) => say(Reply::Failed(why)),
@@ -133,6 +151,8 @@ pub(crate) struct Ready {
     pub(crate) name: String,
     pub(crate) subject: Box<dyn Subject>,
     witness: Witness,
+    /// Whether its time is virtual. Asked once: what a subject tells of itself may be read from files.
+    simulated: bool,
 }
 
 /// Names the subjects that can do the task, and returns each with its nanoseconds per operation.
@@ -150,7 +170,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
     }
     let mut able = Vec::new();
     for mut ready in ready {
-        let Ready { name, subject, .. } = &mut ready;
+        let Ready { name, subject, simulated, .. } = &mut ready;
         say(Reply::Trying(name.clone()));
         let tried = guarded(|| (rough_ns(subject.as_mut()), subject.quantities()));
         match tried.and_then(|(ns, quantities)| Ok((ns, finite(quantities)?))) {
@@ -158,7 +178,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
                 say(Reply::Able {
                     subject: name.clone(),
                     ns,
-                    phased: !subject.phases().is_empty() && !is_simulated(subject.as_ref()),
+                    phased: !subject.phases().is_empty() && !*simulated,
                     quantities,
                     provenance: Box::new(subject.provenance()),
                 });
@@ -196,7 +216,8 @@ pub(crate) fn make(
     guarded(|| {
         let mut subject = make()?;
         let witness = subject.prepare(seed)?;
-        Ok(Ready { name: name.to_owned(), subject, witness })
+        let simulated = subject.provenance().evidence == Evidence::Simulated;
+        Ok(Ready { name: name.to_owned(), subject, witness, simulated })
     })
     .unwrap_or_else(|panic| Err(Refusal::failed(panic)))
 }
@@ -272,9 +293,9 @@ pub(crate) fn rough_ns(subject: &mut dyn Subject) -> f64 {
 fn measure(
     task: &Task,
     plan: &TaskPlan,
-    process: usize,
+    [process, padding]: [usize; 2],
     seed: u64,
-    padding: usize,
+    objects: &[Object],
     say: &mut dyn FnMut(Reply),
 ) -> Result<Block, String> {
     let Draws { inputs, made, orders } = Draws::new(seed, plan.subjects.len());
@@ -282,8 +303,15 @@ fn measure(
     for name in made.into_iter().map(|i| &plan.subjects[i]) {
         say(Reply::Trying(name.clone()));
         let entry = task.entries.iter().find(|entry| entry.subject == *name || control_of(&entry.subject) == *name);
-        let entry = entry.ok_or_else(|| format!("the plan contains {name}, which the task does not have"))?;
+        let entry = entry.ok_or_else(|| {
+            let unknown = || format!("the plan contains {name}, which the task does not have");
+            objects::changed(objects, &plan.subjects).unwrap_or_else(unknown)
+        })?;
         ready.push(make(name, || entry.make(), inputs).map_err(|refusal| format!("{name}: {refusal}"))?);
+    }
+    // Everything is loaded now.
+    if let Some(why) = objects::changed(objects, &plan.subjects) {
+        return Err(why);
     }
     // Orders in the run file count subjects by sorted name.
     ready.sort_by(|a, b| a.name.cmp(&b.name));
@@ -331,8 +359,8 @@ fn rounds(
 ) -> Result<(), String> {
     for (round, order) in orders.enumerate() {
         for &i in &order {
-            let Ready { name, subject, .. } = &mut ready[i];
-            if is_simulated(subject.as_ref()) {
+            let Ready { name, subject, simulated: is_simulated, .. } = &mut ready[i];
+            if *is_simulated {
                 simulated(round, name, subject.as_mut(), block)?;
                 continue;
             }
@@ -360,10 +388,6 @@ fn rounds(
 }
 
 /// Whether the subject's time is virtual.
-fn is_simulated(subject: &dyn Subject) -> bool {
-    subject.provenance().evidence == Evidence::Simulated
-}
-
 /// An operation in virtual time. Who had the processor meanwhile does not matter.
 fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
     let failures = clock::failures_of(subject);
@@ -451,7 +475,7 @@ mod tests {
             .map(|(name, runs, fails)| Ready {
                 name: name.to_owned(),
                 subject: Box::new(Unlucky { runs, fails, done: 0, switches: Rc::clone(&switches) }),
-                witness: Witness::default(),
+                witness: Witness::default(), simulated: false,
             })
             .collect();
         let mut block = Block { iterations: 1, ..Block::default() };
@@ -496,7 +520,7 @@ mod tests {
 
     #[test]
     fn virtual_time_is_taken_as_the_subject_gives_it_and_phases_with_it() {
-        let ready = Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default() };
+        let ready = Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default(), simulated: true };
         let mut block = Block { iterations: 1, ..Block::default() };
         block.ns.insert("a".into(), Vec::new());
         block.phases.insert("a".into(), Phases { names: vec!["out".into(), "back".into()], ns: vec![Vec::new(); 2] });
@@ -531,7 +555,7 @@ mod tests {
     #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
     fn a_subject_that_panics_while_it_is_watched_says_so_and_the_next_one_is_watched() {
         let ready =
-            |name: &str| (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default() }, 1.0);
+            |name: &str| (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default(), simulated: false }, 1.0);
         let mut said = Vec::new();
         watch(&mut [ready("a"), ready("b")], &mut |reply| said.push(reply));
         let skipped = |i: usize, name: &str| {
@@ -569,7 +593,7 @@ mod tests {
             let ready = |(name, runs): (&str, &Rc<Cell<Vec<u64>>>)| Ready {
                 name: name.to_owned(),
                 subject: Box::new(Diary(Rc::clone(runs))),
-                witness: Witness::default(),
+                witness: Witness::default(), simulated: false,
             };
             let mut subjects: Vec<Ready> = ["a", "b"].into_iter().zip(&runs).map(ready).collect();
             let mut block = Block { iterations, ..Block::default() };
