@@ -64,8 +64,9 @@ pub(crate) enum Command {
     /// Measure tasks, print a table and save the run as a sealed file
     ///
     /// A task has a name like kem/ml-kem-768/encaps. Part of a name selects every task that contains it (kem, ml-kem-768,
-    /// encaps), a family its sets (kem/hqc, mceliece/decode), and `all` one of each kind: what takes minutes and variants of other tasks (sizes, parameter sets, topologies)
-    /// are named, whole programs from their beginning (file/). With --smoke, `all` is every task but those.
+    /// encaps), a family its sets (kem/hqc, mceliece/decode), and `all` one of each kind: variants of other tasks (sizes, parameter sets, topologies) and what takes
+    /// long (keys of RSA and McEliece, Argon2id of 256 MiB, calls of about a second) are named, whole programs from their beginning (file/). `candor list tasks all` lists what it selects.
+    /// With --smoke, `all` is every task but those programs.
     /// The key of a publication (kctsb-001) selects every task that does its work, and adds its rows to the output. Without TASKS, candor runs the tour.
     #[command(
         after_help = "Examples:\n  candor run kem/ml-kem-768\n  candor run hash/sha256/1m --peer openssl --format \
@@ -138,6 +139,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Sweep(SweepCommand),
     /// List tasks, peers, topologies or tiers
+    ///
+    /// Tasks marked `by name` are those that `candor run all` leaves out.
     #[command(
         after_help = "Examples:\n  candor list tasks kem/hqc ml-kem-768\n  candor list peers openssl\n  candor list topologies leo"
     )]

@@ -141,8 +141,8 @@ pub fn run(
     let mut expected = Duration::ZERO;
     for (task, probe) in &probes {
         if let Some(plan) = TaskPlan::new(&probe.able, processes, settings.budget, quantum) {
-            // Each process prepares and checks its subjects as the probe did, and then times them.
-            let block = probe.took + plan.rounds_take(&probe.able);
+            // Each process makes and checks its subjects as the probe did, and then times them.
+            let block = probe.took + plan.takes(&probe.able);
             expected += block * processes as u32;
             let patience = BLOCK_PATIENCE + block * TIMES_EXPECTED;
             plans.push(Planned { task, plan, objects: &probe.objects, patience });
@@ -215,7 +215,7 @@ struct Probe {
     out: Vec<RefusalRecord>,
     /// The files that it has met.
     objects: Vec<Object>,
-    /// How long the process took that found it.
+    /// How long its process took for what each that measures does, too: from its start until the baseline had checked all answers.
     took: Duration,
 }
 
@@ -272,11 +272,8 @@ fn probe(
                     let reason = refusal.to_string();
                     probe.out.push(RefusalRecord { task: task.name.clone(), subject, reason });
                 }
+                Reply::Checked => probe.took = began.elapsed(),
                 Reply::Watching(subject) => {
-                    // No measuring process does that.
-                    if !watches {
-                        probe.took = began.elapsed();
-                    }
                     watches = true;
                     watching = Some(subject);
                 }
@@ -289,9 +286,6 @@ fn probe(
                 Reply::Measured(_) | Reply::Done => {}
             }
         });
-        if !watches {
-            probe.took = began.elapsed();
-        }
         match (served, failed) {
             (Ok(()), None) => break probe,
             (Ok(()), Some(why)) => return Err(LabError::Worker(why)),

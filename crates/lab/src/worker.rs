@@ -3,119 +3,18 @@
 //! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
 //! that can do the task and whose answers agree, and at its end which instructions each uses. *Measure* times rounds according to a plan.
 
+mod messages;
+
+pub use messages::{Reply, Request};
+
 use crate::objects::{self, Object};
-use crate::plan::{self, Probed, TaskPlan, asking_ns, control_of};
+use crate::plan::{self, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
 use crate::turn::{Place, Turn};
-use crate::{Evidence, Mismatch, Provenance, Quantity, Refusal, Subject, Task, Used, Witness, clock, machine, used};
-use serde::{Deserialize, Serialize};
+use crate::{Evidence, Mismatch, Quantity, Refusal, Subject, Task, Used, Witness, clock, machine, used};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// A request to a worker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Request {
-    /// Find the subjects that can do the task.
-    Probe {
-        /// The task's name.
-        task: String,
-        /// The seed of the inputs.
-        seed: u64,
-        /// Subjects to leave out, because they are not wanted or crashed an earlier probe.
-        without: Vec<String>,
-        /// Whether to find out, at the end, which instructions each of them uses.
-        watched: bool,
-        /// What earlier probes of the run have met.
-        objects: Vec<Object>,
-    },
-    /// Time rounds.
-    Measure {
-        /// The task's name.
-        task: String,
-        /// The plan of the task.
-        plan: TaskPlan,
-        /// The number of this process.
-        process: usize,
-        /// The seed of inputs and orders.
-        seed: u64,
-        /// Bytes of padding that the parent added to the environment.
-        padding: usize,
-        /// What the probe of this task has met. `None`: nobody says, and the process looks for it itself.
-        objects: Option<Vec<Object>>,
-    },
-    /// Be a subject in a process of its own, and speak [`remote`](crate::remote)'s protocol.
-    Host {
-        /// The version of the protocol that the parent speaks.
-        protocol: u32,
-        /// The task's name.
-        task: String,
-        /// The subject's name.
-        subject: String,
-    },
-}
-
-impl Request {
-    /// The task's name.
-    pub fn task(&self) -> &str {
-        match self {
-            Self::Probe { task, .. } | Self::Measure { task, .. } | Self::Host { task, .. } => task,
-        }
-    }
-
-    /// Takes over what it tells of files. To be called before a library is looked for.
-    pub(crate) fn tells(&self) {
-        match self {
-            Self::Probe { objects, .. } => objects::told(objects, None),
-            Self::Measure { objects: Some(objects), plan, .. } => objects::told(objects, Some(&plan.subjects)),
-            Self::Measure { objects: None, .. } | Self::Host { .. } => {}
-        }
-    }
-}
-
-/// A reply of a worker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Reply {
-    /// The worker is about to use this subject. If it dies now, the subject is to blame.
-    Trying(String),
-    /// The subject can do the task and its answers agree.
-    Able {
-        /// The subject's name.
-        subject: String,
-        /// Nanoseconds per operation, roughly.
-        ns: f64,
-        /// Whether each round times it twice.
-        phased: bool,
-        /// Its sizes, counts and rates.
-        quantities: Vec<Quantity>,
-        /// Its origin.
-        provenance: Box<Provenance>,
-    },
-    /// The subject gets no time.
-    Out {
-        /// The subject's name.
-        subject: String,
-        /// The reason.
-        refusal: Refusal,
-    },
-    /// The files that it has loaded or read, after all that can do the task.
-    Met(Vec<Object>),
-    /// The worker is about to interrupt this subject again and again. All that can do the task have been named. If it dies now, nobody is to blame.
-    Watching(String),
-    /// What the subject was seen to use.
-    Used {
-        /// The subject's name.
-        subject: String,
-        /// Its samples, or why there are none.
-        used: Used,
-    },
-    /// The raw epochs.
-    Measured(Box<Block>),
-    /// The request can't be served.
-    Failed(String),
-    /// The request has been served.
-    Done,
-}
 
 /// Serves one request.
 pub fn serve(tasks: &[Task], request: &Request, say: &mut dyn FnMut(Reply)) {
@@ -254,6 +153,9 @@ pub(crate) fn expel_the_wrong(
                 complaints.insert((judge, judged), mismatch);
             }
         }
+        if judge == 0 {
+            say(Reply::Checked);
+        }
     }
     let mut gone = Vec::new();
     loop {
@@ -338,7 +240,11 @@ fn measure(
             block.phases.insert(name.clone(), Phases { ns: vec![Vec::with_capacity(plan.rounds); names.len()], names });
         }
     }
-    warm_up(&mut ready, plan.iterations);
+    for _ in 0..plan::untimed_epochs(plan.iterations) {
+        for Ready { subject, .. } in &mut ready {
+            clock::epoch(subject.as_mut(), plan.iterations);
+        }
+    }
     rounds(&mut ready, orders.take(plan.rounds), &mut block, machine::involuntary_switches)?;
     for Ready { name, subject, .. } in &ready {
         if let Some(outcomes) = subject.outcomes() {
@@ -405,31 +311,6 @@ fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Bl
         block.failed.entry(name.to_owned()).or_default().push(round);
     }
     Ok(())
-}
-
-/// Runs untimed epochs, which fill the caches and raise the clock frequency.
-fn warm_up(ready: &mut [Ready], iterations: u64) {
-    for _ in 0..3 {
-        for Ready { subject, .. } in ready.iter_mut() {
-            clock::epoch(subject.as_mut(), iterations);
-        }
-    }
-}
-
-impl Reply {
-    /// What the plan needs to know of a subject that can do the task.
-    pub(crate) fn probed(&self) -> Option<Probed> {
-        match self {
-            Self::Able { subject, ns, phased, provenance, quantities } => Some(Probed {
-                asking_ns: asking_ns(quantities),
-                subject: subject.clone(),
-                ns: *ns,
-                phased: *phased,
-                simulated: provenance.evidence == Evidence::Simulated,
-            }),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]

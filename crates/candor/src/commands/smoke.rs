@@ -46,7 +46,7 @@ impl Outcome {
             },
             Reply::Failed(why) => self.broken(why),
             Reply::Measured(_) => self.measured = true,
-            Reply::Trying(_) | Reply::Watching(_) | Reply::Used { .. } | Reply::Met(_) | Reply::Done => {}
+            Reply::Trying(_) | Reply::Watching(_) | Reply::Used { .. } | Reply::Checked | Reply::Met(_) | Reply::Done => {}
         });
         match served {
             Ok(()) => {}
