@@ -16,10 +16,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Object {
     path: PathBuf,
     stamp: Stamp,
-    /// What a library's subjects are named after: `openssl-3.0.19`. Programs have none.
-    name: Option<String>,
+    /// What it is, if it was loaded. Programs are not.
+    library: Option<Library>,
     /// SHA-256 of its bytes, if a subject needed it.
     sha256: Option<String>,
+}
+
+/// What a library is looked for and what its subjects are named after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Library {
+    /// How the names of such files begin: `libcrypto`. Its path need not, since it was found by a link.
+    file: String,
+    /// `openssl-3.0.19`.
+    name: String,
 }
 
 /// The marks by which a file is known again: its place on its disk, its length, and when it or its name was last changed. Who writes to a file, or puts another
@@ -97,10 +106,10 @@ pub(crate) fn told(objects: &[Object], subjects: Option<&[String]>) {
     *known() = Known { told: objects.to_vec(), subjects: subjects.map(<[_]>::to_vec), met: Vec::new() };
 }
 
-/// The libraries that this process needs, where it was told them, in the order in which they were found; `None` if it must look for them.
+/// The libraries with such names that this process needs, where it was told them, in the order in which they were found; `None` if it must look for them.
 #[must_use]
-pub fn needed() -> Option<Vec<PathBuf>> {
-    known().needed()
+pub fn needed(file: &str) -> Option<Vec<PathBuf>> {
+    known().needed(file)
 }
 
 /// Notes that a library at this path is about to be loaded.
@@ -108,9 +117,9 @@ pub fn meet(path: &Path) {
     known().meet(path);
 }
 
-/// Notes what a library calls itself that has been loaded.
-pub fn named(path: &Path, name: &str) {
-    known().named(path, name);
+/// Notes what the subjects of a library are named after that was looked for under the name `file` and loaded.
+pub fn named(path: &Path, file: &str, name: &str) {
+    known().named(path, file, name);
 }
 
 /// SHA-256 of a file in hexadecimal digits: as the run has told it if the marks are the same, and otherwise by reading it. `None` if it can't be read, or changed
@@ -152,28 +161,29 @@ pub(crate) fn add(all: &mut Vec<Object>, more: &[Object]) {
 impl Object {
     /// Whether one of these subjects is named after it: `liboqs-0.13.0+openssl-3.0.19` is after two. A program is needed by those who were told of it.
     fn is_needed(&self, subjects: &[String]) -> bool {
-        self.name.as_ref().is_none_or(|name| subjects.iter().any(|subject| subject.contains(name.as_str())))
+        self.library.as_ref().is_none_or(|Library { name, .. }| subjects.iter().any(|subject| subject.contains(name)))
     }
 }
 
 impl Known {
-    fn needed(&self) -> Option<Vec<PathBuf>> {
+    fn needed(&self, file: &str) -> Option<Vec<PathBuf>> {
         let subjects = self.subjects.as_ref()?;
-        let libraries = self.told.iter().filter(|object| object.name.is_some() && object.is_needed(subjects));
+        let is_one = |object: &&Object| object.library.as_ref().is_some_and(|library| library.file == file);
+        let libraries = self.told.iter().filter(is_one).filter(|object| object.is_needed(subjects));
         Some(libraries.map(|object| object.path.clone()).collect())
     }
 
     fn meet(&mut self, path: &Path) -> Option<&mut Object> {
         if !self.met.iter().any(|object| object.path == path) {
             let stamp = Stamp::of(path)?;
-            self.met.push(Object { path: path.to_owned(), stamp, name: None, sha256: None });
+            self.met.push(Object { path: path.to_owned(), stamp, library: None, sha256: None });
         }
         self.met.iter_mut().find(|object| object.path == path)
     }
 
-    fn named(&mut self, path: &Path, name: &str) {
+    fn named(&mut self, path: &Path, file: &str, name: &str) {
         if let Some(object) = self.meet(path) {
-            object.name = Some(name.to_owned());
+            object.library = Some(Library { file: file.to_owned(), name: name.to_owned() });
         }
     }
 
@@ -212,9 +222,9 @@ mod tests {
     }
 
     /// A library that a probe has met and digested.
-    fn probed(path: &Path, name: &str) -> Object {
+    fn probed(path: &Path, file: &str, name: &str) -> Object {
         let mut known = Known::default();
-        known.named(path, name);
+        known.named(path, file, name);
         assert!(known.sha256(path).is_some());
         known.met.remove(0)
     }
@@ -223,7 +233,7 @@ mod tests {
     fn a_digest_that_was_told_is_taken_for_the_same_file_and_for_no_other() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(&folder, "liba.so.1", b"abc");
-        let mut told = probed(&path, "a-1");
+        let mut told = probed(&path, "liba", "a-1");
         assert_eq!(told.sha256.as_deref(), Some(ABC));
         told.sha256 = Some("as told".into());
         let later = |told: &Object| Known { told: vec![told.clone()], ..Known::default() }.sha256(&path);
@@ -254,31 +264,41 @@ mod tests {
     #[test]
     fn a_measuring_process_needs_the_libraries_of_its_subjects_in_their_order_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
-        let object = |file_name: &str, name: &str| probed(&file(&folder, file_name, b"abc"), name);
-        let mut program = object("openssl", "");
-        program.name = None;
+        let object = |path: &str, library: &str, name: &str| probed(&file(&folder, path, b"abc"), library, name);
+        let mut program = object("openssl", "", "");
+        program.library = None;
         let told = vec![
-            object("libcrypto.so.4", "openssl-4.0.3"),
-            object("liboqs.so.7", "liboqs-0.13.0"),
-            object("libcrypto.so.3", "openssl-3.0.19"),
+            object("libcrypto.so.4", "libcrypto", "openssl-4.0.3"),
+            object("liboqs.so.7", "liboqs", "liboqs-0.13.0"),
+            // Behind a link of another name.
+            object("crypto-3.0.19.so", "libcrypto", "openssl-3.0.19"),
             program,
         ];
-        let needed = |subjects: &[&str]| -> Vec<String> {
+        let needed = |library: &str, subjects: &[&str]| -> Vec<String> {
             let known = Known { told: told.clone(), subjects: Some(names(subjects)), met: Vec::new() };
-            let paths = known.needed().unwrap();
+            let paths = known.needed(library).unwrap();
             paths.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
         };
-        assert_eq!(needed(&["candor@avx2", "candor@avx2#2", "openssl-3.0.19"]), ["libcrypto.so.3"]);
-        assert_eq!(needed(&["liboqs-0.13.0+openssl-3.0.19"]), ["liboqs.so.7", "libcrypto.so.3"]);
-        assert!(needed(&["candor@avx2", "openssl-3.5.0"]).is_empty());
-        assert_eq!(Known { told: told.clone(), ..Known::default() }.needed(), None, "a probe looks for them");
+        assert_eq!(needed("libcrypto", &["candor@avx2", "candor@avx2#2", "openssl-3.0.19"]), ["crypto-3.0.19.so"]);
+        assert_eq!(needed("libcrypto", &["openssl-3.0.19", "openssl-4.0.3"]), ["libcrypto.so.4", "crypto-3.0.19.so"]);
+        let on_both = ["liboqs-0.13.0+openssl-3.0.19"];
+        assert_eq!(
+            (needed("liboqs", &on_both), needed("libcrypto", &on_both)),
+            (vec!["liboqs.so.7".into()], vec!["crypto-3.0.19.so".into()])
+        );
+        assert!(needed("liboqs", &["openssl-3.0.19"]).is_empty() && needed("libcrypto", &["openssl-3.5.0"]).is_empty());
+        assert_eq!(
+            Known { told: told.clone(), ..Known::default() }.needed("libcrypto"),
+            None,
+            "a probe looks for them"
+        );
     }
 
     #[test]
     fn a_file_that_is_not_the_one_that_was_probed_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(&folder, "liba.so.1", b"abc");
-        let objects = [probed(&path, "a-1")];
+        let objects = [probed(&path, "liba", "a-1")];
         let subjects = names(&["ours", "a-1+batch"]);
         assert_eq!(changed(&objects, &subjects), None);
         // The same bytes, length and time of modification in another file of that name.
@@ -297,8 +317,8 @@ mod tests {
     fn the_newer_of_two_findings_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (file(&folder, "liba.so.1", b"abc"), file(&folder, "libb.so.1", b"abc"));
-        let (older, b) = (probed(&a, "a-1"), probed(&b, "b-1"));
-        let newer = Object { name: Some("a-2".into()), ..older.clone() };
+        let (older, b) = (probed(&a, "liba", "a-1"), probed(&b, "libb", "b-1"));
+        let newer = Object { sha256: None, ..older.clone() };
         let mut all = vec![older.clone()];
         add(&mut all, &[b.clone(), older.clone()]);
         assert_eq!(all, [older, b.clone()]);

@@ -356,7 +356,8 @@ mod tests {
             .map(|(name, runs, fails)| Ready {
                 name: name.to_owned(),
                 subject: Box::new(Unlucky { runs, fails, done: 0, switches: Rc::clone(&switches) }),
-                witness: Witness::default(), simulated: false,
+                witness: Witness::default(),
+                simulated: false,
             })
             .collect();
         let mut block = Block { iterations: 1, ..Block::default() };
@@ -401,7 +402,8 @@ mod tests {
 
     #[test]
     fn virtual_time_is_taken_as_the_subject_gives_it_and_phases_with_it() {
-        let ready = Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default(), simulated: true };
+        let ready =
+            Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default(), simulated: true };
         let mut block = Block { iterations: 1, ..Block::default() };
         block.ns.insert("a".into(), Vec::new());
         block.phases.insert("a".into(), Phases { names: vec!["out".into(), "back".into()], ns: vec![Vec::new(); 2] });
@@ -435,8 +437,9 @@ mod tests {
     #[test]
     #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
     fn a_subject_that_panics_while_it_is_watched_says_so_and_the_next_one_is_watched() {
-        let ready =
-            |name: &str| (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default(), simulated: false }, 1.0);
+        let ready = |name: &str| {
+            (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default(), simulated: false }, 1.0)
+        };
         let mut said = Vec::new();
         watch(&mut [ready("a"), ready("b")], &mut |reply| said.push(reply));
         let skipped = |i: usize, name: &str| {
@@ -474,7 +477,8 @@ mod tests {
             let ready = |(name, runs): (&str, &Rc<Cell<Vec<u64>>>)| Ready {
                 name: name.to_owned(),
                 subject: Box::new(Diary(Rc::clone(runs))),
-                witness: Witness::default(), simulated: false,
+                witness: Witness::default(),
+                simulated: false,
             };
             let mut subjects: Vec<Ready> = ["a", "b"].into_iter().zip(&runs).map(ready).collect();
             let mut block = Block { iterations, ..Block::default() };

@@ -33,6 +33,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const OPENSSL: &str = "openssl";
+/// How the names of its files begin.
+const FILE: &str = "libcrypto";
 const WHAT: &str = "the library that most of the world's TLS runs on, loaded at run time";
 const WHAT_FORK: &str = "a fork of OpenSSL, loaded at run time";
 const HOW: &str = "install it (Debian: apt install libssl3), build the newest with `cargo xtask peers openssl-4`, or name a \
@@ -54,8 +56,8 @@ struct Found {
 fn found() -> &'static [Found] {
     static FOUND: OnceLock<Vec<Found>> = OnceLock::new();
     FOUND.get_or_init(|| {
-        let found = name_apart(find::libraries("libcrypto").into_iter().map(|path| open(&path)).collect());
-        found.iter().filter(|found| found.api.is_ok()).for_each(|found| objects::named(&found.path, &found.name));
+        let found = name_apart(find::libraries(FILE).into_iter().map(|path| open(&path)).collect());
+        found.iter().filter(|found| found.api.is_ok()).for_each(|found| objects::named(&found.path, FILE, &found.name));
         found
     })
 }

@@ -61,7 +61,7 @@ impl<F> Found<F> {
             let opened = open(which, &path, look_up).map_err(|reason| (path, reason));
             if !opened.as_ref().is_ok_and(|new| found.usable().any(|known| known.name == new.name)) {
                 if let Ok(new) = &opened {
-                    objects::named(&new.path, &new.name);
+                    objects::named(&new.path, which.file, &new.name);
                 }
                 found.objects.push(opened);
             }

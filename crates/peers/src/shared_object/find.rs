@@ -26,10 +26,7 @@ const DEPTH: usize = 4;
 /// system's. A process that measures has been told where those are that it needs ([`objects`]), and has no others.
 pub(crate) fn libraries(stem: &str) -> Vec<PathBuf> {
     static ALL: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    match objects::needed() {
-        Some(needed) => needed.into_iter().filter(|path| is_library(path, stem)).collect(),
-        None => of_that_name(ALL.get_or_init(all), stem),
-    }
+    objects::needed(stem).unwrap_or_else(|| of_that_name(ALL.get_or_init(all), stem))
 }
 
 /// All libraries, in that order. Folders are looked through once.
