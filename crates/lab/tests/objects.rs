@@ -77,6 +77,6 @@ fn a_process_that_meets_another_file_than_the_probe_is_lost_and_says_so() {
     let run = run("b-1", Some(5));
     assert_eq!((run.blocks.len(), run.lost.len()), (3, 6));
     for lost in &run.lost {
-        assert_eq!(lost.reason, "liba.so.1 is not the file that was probed: its inode differs");
+        assert_eq!(lost.reason, "liba.so.1 is not the file that was probed: its time of modification differs");
     }
 }
