@@ -1,6 +1,5 @@
 //! Shapes as SVG.
 
-use super::canvas::Point;
 use super::ink::{HEATS, PAPER, SERIES, fill, hex, is_on_light, stroke};
 use super::{Anchor, Figure, Ink, Mark, Shape};
 use std::fmt::Write;
@@ -75,7 +74,7 @@ fn element(figure: &Figure, style: &str, paper: &str) -> String {
 }
 
 /// Where a dot is, and its ink.
-fn dot(shape: &Shape) -> Option<(Point, Ink)> {
+fn dot(shape: &Shape) -> Option<((f64, f64), Ink)> {
     match shape {
         Shape::Mark { at, mark: Mark::Dot, ink } => Some((*at, *ink)),
         _ => None,
