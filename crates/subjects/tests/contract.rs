@@ -13,7 +13,7 @@ type Ready = (String, Box<dyn Subject>, Witness);
 /// The name of a subject that refuses, and why.
 type Refused = (String, Refusal);
 
-/// The tasks whose subjects are run here: all except the long messages, the largest memory, all but one set of Classic McEliece and RSA's keys, several of which are one operation, whose
+/// The tasks whose subjects are run here: all except the long messages, the largest memory, all but the smallest sets of Classic McEliece and RSA, and RSA's keys, several of which are one operation, whose
 /// subjects are the same with more to do. The smoke run has those too.
 fn short_tasks() -> impl Iterator<Item = Task> {
     let short = |task: &Task| {
