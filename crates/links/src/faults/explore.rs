@@ -41,12 +41,10 @@ impl Eq for Found {}
 pub struct Row {
     /// How many.
     pub scenarios: u64,
-    /// How many whose faults did not strike: they wait for a cell that never came.
+    /// Those whose faults did not strike, since they wait for a cell that never came; all arrived.
     pub missed: u64,
     /// Struck, and all arrived in spite of it.
     pub recovered: u64,
-    /// Not struck, and all arrived.
-    pub untouched: u64,
     /// Ended before the circuit was built.
     pub not_built: u64,
     /// Ended later.
@@ -63,8 +61,7 @@ impl Row {
         self.missed += u64::from(report.struck == 0);
         match &report.outcome {
             None => {}
-            Some(Outcome::Delivered) if report.struck == 0 => self.untouched += 1,
-            Some(Outcome::Delivered) => self.recovered += 1,
+            Some(Outcome::Delivered) => self.recovered += u64::from(report.struck > 0),
             Some(Outcome::Ended { hop, why, is_built }) => {
                 *(if *is_built { &mut self.ended } else { &mut self.not_built }) += 1;
                 self.hops[hop.unwrap_or_default().min(3)] += 1;
@@ -78,7 +75,6 @@ impl Row {
         self.scenarios += other.scenarios;
         self.missed += other.missed;
         self.recovered += other.recovered;
-        self.untouched += other.untouched;
         self.not_built += other.not_built;
         self.ended += other.ended;
         self.hops.iter_mut().zip(other.hops).for_each(|(hop, other)| *hop += other);

@@ -27,8 +27,8 @@ pub enum Plant {
     LongQueue,
     /// A relay does not forget circuits that have ended.
     Forget,
-    /// A relay serves a flood before everyone else.
-    FloodFirst,
+    /// A relay whose queue of handshakes is full refuses whoever comes last.
+    Unfair,
     /// A relay ends another circuit of the link with the one that is spoilt.
     Neighbours,
     /// Something depends on what no seed determines.
@@ -52,7 +52,7 @@ impl Plant {
         Self::Hoard,
         Self::LongQueue,
         Self::Forget,
-        Self::FloodFirst,
+        Self::Unfair,
         Self::Neighbours,
         Self::Drift,
         Self::Panic,

@@ -1,6 +1,7 @@
 //! The world of a scenario: its events in the order of their time.
 
 mod clients;
+mod exit;
 mod relays;
 mod strikes;
 mod wires;

@@ -138,7 +138,7 @@ fn json(arguments: &FaultsArguments, exploration: &Exploration) -> Value {
         .map(|(name, row)| {
             let errors: Vec<_> = frequent(row).iter().map(|(error, count)| json!({ "error": error, "count": count })).collect();
             json!({
-                "fault": name, "scenarios": row.scenarios, "missed": row.missed, "recovered": row.recovered, "untouched": row.untouched, "not_built": row.not_built,
+                "fault": name, "scenarios": row.scenarios, "missed": row.missed, "recovered": row.recovered, "not_built": row.not_built,
                 "ended": row.ended, "by_hop": row.hops[1..], "no_hop": row.hops[0], "errors": errors,
             })
         })

@@ -1,28 +1,26 @@
 //! Relays: the state machines of `onion`, and what `candor-network` does around them, as far as it concerns a circuit.
 
+use super::exit::{Stream, TARGET};
 use super::wires::name;
 use super::{Event, World};
-use crate::faults::judge::{DOWN, HANDSHAKES, UP};
+use crate::faults::judge::HANDSHAKES;
 use crate::faults::outbox::{Full, SHORT};
 use crate::faults::plant::Plant;
-use crate::faults::wire::{MOST_CIRCUITS, Slot};
-use candor_onion::cell::{Cell, Command, DestroyReason, Message, PAYLOAD};
+use crate::faults::wire::{MOST_CIRCUITS, Node, Slot};
+use candor_onion::cell::{Command, DestroyReason, Message};
 use candor_onion::circuit::{HandshakeJob, RelayAction, RelayCircuit, StreamId};
-use candor_onion::relay::message::{Connected, EndReason, NextRelay};
+use candor_onion::relay::message::{EndReason, NextRelay};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What a handshake costs a relay.
 const HANDSHAKE: Duration = Duration::from_micros(100);
-/// How long the exit's connection to the target takes, and how often it is looked at while it has something to do.
-const TARGET: Duration = Duration::from_millis(5);
 /// Between two looks for circuits that carry nothing.
 const SWEEP: Duration = Duration::from_secs(600);
 /// How long a circuit without streams may carry nothing, and a stream: `RelayLimits::{idle_circuit, idle_stream}` of `candor-network`.
 const IDLE_CIRCUIT: Duration = Duration::from_secs(3600);
 const IDLE_STREAM: Duration = Duration::from_secs(30 * 60);
-/// Bytes of the target that go into a circuit at a time.
-const PIECE: usize = 16 << 10;
 
 /// An end of a link, and the circuit's number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,28 +32,15 @@ pub(super) struct Place {
 
 /// A circuit at a relay.
 pub(super) struct Held {
-    machine: RelayCircuit,
+    pub(super) machine: RelayCircuit,
     /// The client whose circuit it is, if it is no flooder's.
     pub(super) owner: Option<usize>,
-    previous: Place,
+    pub(super) previous: Place,
     next: Option<Place>,
     pub(super) streams: BTreeMap<StreamId, Stream>,
     last: Duration,
     overflowed: bool,
     is_ticking: bool,
-}
-
-/// A stream at the exit.
-pub(super) struct Stream {
-    /// Its place among the client's.
-    index: usize,
-    is_connected: bool,
-    /// Bytes for the target that it has not taken.
-    unread: usize,
-    /// Waits until the circuit takes more.
-    waits: bool,
-    is_scheduled: bool,
-    last: Duration,
 }
 
 #[derive(Default)]
@@ -97,11 +82,6 @@ impl Jobs {
         }
         None
     }
-
-    /// A planted mistake: the link with the most is served until it has none left.
-    fn pop_of_longest(&mut self) -> Option<(u32, HandshakeJob)> {
-        self.queues.values_mut().max_by_key(|queue| queue.len())?.pop_front()
-    }
 }
 
 pub(super) struct Relay {
@@ -114,7 +94,7 @@ pub(super) struct Relay {
     is_busy: bool,
     is_sweeping: bool,
     /// Circuits whose target waits for a short queue.
-    waiting: BTreeSet<u32>,
+    pub(super) waiting: BTreeSet<u32>,
 }
 
 impl Default for Relay {
@@ -159,7 +139,7 @@ impl World<'_> {
         if let Some(Slot { circuit, from_client: true }) = side.circuits.get_mut(number).copied() {
             return self.with(relay, circuit, |held, _| held.machine.close(DestroyReason::PROTOCOL));
         }
-        let limits = std::sync::Arc::clone(&self.limits);
+        let limits = Arc::clone(&self.limits);
         let (machine, job) = match message {
             Message::Create2v(create) => RelayCircuit::create_wide(create, limits),
             Message::Create2(create) => RelayCircuit::create(create, limits),
@@ -196,7 +176,10 @@ impl World<'_> {
         };
         at_relay.circuits.insert(key, held);
         let most = if self.plant == Some(Plant::LongQueue) { usize::MAX } else { HANDSHAKES };
-        let refused = at_relay.jobs.push(wire, key, job, most);
+        let refused = match self.plant == Some(Plant::Unfair) && at_relay.jobs.len() >= most {
+            true => Some(key),
+            false => at_relay.jobs.push(wire, key, job, most),
+        };
         self.judge.bounded("handshakes that wait at a relay", at_relay.jobs.len(), HANDSHAKES);
         if !std::mem::replace(&mut at_relay.is_busy, true) {
             self.after(HANDSHAKE, Event::Handshake { relay });
@@ -211,7 +194,6 @@ impl World<'_> {
 
     /// Whose circuit has that number at that end.
     pub(super) fn owner_at(&mut self, wire: usize, end: usize, number: u32) -> Option<usize> {
-        use crate::faults::wire::Node;
         let side = &mut self.wires[wire].sides[end];
         let slot = side.circuits.get_mut(number).copied()?;
         match side.node {
@@ -236,7 +218,7 @@ impl World<'_> {
     }
 
     /// Lets `work` change a circuit, and does what it then wants done.
-    fn with(&mut self, relay: usize, circuit: u32, work: impl FnOnce(&mut Held, std::time::Instant)) {
+    fn with(&mut self, relay: usize, circuit: u32, work: impl FnOnce(&mut Held, Instant)) {
         let (now, instant) = (self.now, self.instant());
         let Some(held) = self.relays[relay].circuits.get_mut(&circuit) else { return };
         held.last = now;
@@ -244,7 +226,7 @@ impl World<'_> {
         self.act(relay, circuit);
     }
 
-    fn act(&mut self, relay: usize, circuit: u32) {
+    pub(super) fn act(&mut self, relay: usize, circuit: u32) {
         while let Some(held) = self.relays[relay].circuits.get_mut(&circuit)
             && let Some(action) = held.machine.poll()
         {
@@ -392,8 +374,7 @@ impl World<'_> {
             return;
         }
         let jobs = &mut self.relays[relay].jobs;
-        let job = if self.plant == Some(Plant::FloodFirst) { jobs.pop_of_longest() } else { jobs.pop() };
-        let Some((circuit, job)) = job else {
+        let Some((circuit, job)) = jobs.pop() else {
             self.relays[relay].is_busy = false;
             return;
         };
@@ -412,7 +393,7 @@ impl World<'_> {
         }
         for wire in 0..self.wires.len() {
             for end in 0..2 {
-                if self.wires[wire].sides[end].node == crate::faults::wire::Node::Relay(relay) {
+                if self.wires[wire].sides[end].node == Node::Relay(relay) {
                     self.arrived(wire, end);
                     self.dirty.insert((wire, end));
                 }
@@ -461,135 +442,11 @@ impl World<'_> {
         self.after(SWEEP, Event::Sweep { relay });
     }
 
-    /// Bytes for the target have come to the exit.
-    fn exit_receives(&mut self, circuit: u32, stream: StreamId, bytes: &[u8]) {
-        let Some(held) = self.relays[2].circuits.get_mut(&circuit) else { return };
-        let Some(owner) = held.owner else { return };
-        let Some(of_exit) = held.streams.get_mut(&stream) else {
-            held.machine.consumed(stream, bytes.len());
-            return;
-        };
-        of_exit.unread += bytes.len();
-        of_exit.last = self.now;
-        let index = of_exit.index;
-        let unread = held.streams.values().map(|stream| stream.unread).sum();
-        self.judge.got(owner, index, UP, bytes);
-        self.judge.unread(owner, 0, unread, self.limits.circuit_unread);
-        self.schedule_target(circuit, stream, TARGET);
-    }
-
-    /// The target is looked at soon.
-    fn schedule_target(&mut self, circuit: u32, stream: StreamId, after: Duration) {
-        let Some(held) = self.relays[2].circuits.get_mut(&circuit) else { return };
-        let Some(of_exit) = held.streams.get_mut(&stream) else { return };
-        if !std::mem::replace(&mut of_exit.is_scheduled, true) {
-            self.after(after, Event::Target { circuit, stream });
-        }
-    }
-
-    /// Every target of the exit is looked at soon.
-    pub(super) fn wake_targets(&mut self) {
-        let streams =
-            self.relays[2].circuits.iter().flat_map(|(circuit, held)| held.streams.keys().map(|id| (*circuit, *id)));
-        for (circuit, stream) in streams.collect::<Vec<_>>() {
-            self.schedule_target(circuit, stream, Duration::ZERO);
-        }
-    }
-
-    /// The target takes what there is for it, and gives what the circuit takes.
-    pub(super) fn target(&mut self, circuit: u32, stream: StreamId) {
-        let (now, instant) = (self.now, self.instant());
-        if self.relays[2].frozen {
-            return self.after(Duration::from_secs(1), Event::Target { circuit, stream });
-        }
-        if self.is_planted(Plant::Spin) {
-            self.after(Duration::ZERO, Event::Target { circuit, stream });
-        }
-        let Some(held) = self.relays[2].circuits.get_mut(&circuit) else { return };
-        let (Some(owner), Some(of_exit)) = (held.owner, held.streams.get_mut(&stream)) else { return };
-        of_exit.is_scheduled = false;
-        if self.target_stopped {
-            return;
-        }
-        of_exit.last = now;
-        let index = of_exit.index;
-        if !std::mem::replace(&mut of_exit.is_connected, true) {
-            // The client may have given the stream up.
-            let _ = held.machine.connected(stream, Connected { address: Some([10, 0, 0, 4].into()) });
-        }
-        held.machine.consumed(stream, std::mem::take(&mut of_exit.unread));
-        of_exit.waits = false;
-        let previous = held.previous;
-        let mut room =
-            SHORT.saturating_sub(self.wires[previous.wire].sides[previous.end].outbox.queued(previous.number));
-        while !self.judge.is_sent(owner, index, DOWN) {
-            if room == 0 {
-                of_exit.waits = true;
-                self.relays[2].waiting.insert(circuit);
-                break;
-            }
-            let bytes = self.judge.unsent(owner, index, DOWN);
-            let piece = &bytes[..bytes.len().min(PIECE)];
-            let accepted = held.machine.send(stream, piece, instant).unwrap_or(0);
-            room = room.saturating_sub(accepted.div_ceil(PAYLOAD));
-            self.judge.sent(owner, index, DOWN, accepted);
-            if accepted == 0 {
-                break;
-            }
-        }
-        let is_sent = self.judge.is_sent(owner, index, DOWN) && self.judge.is_complete(owner, index, UP);
-        if is_sent || (self.plant == Some(Plant::EndEarly) && self.judge.is_complete(owner, index, UP)) {
-            held.streams.remove(&stream);
-            let _ = held.machine.end_stream(stream, EndReason::DONE);
-        }
-        if self.plant == Some(Plant::Plaintext) {
-            self.leak(owner, index, previous);
-        }
-        self.act(2, circuit);
-    }
-
-    /// A planted mistake: the stream's bytes as they are.
-    fn leak(&mut self, owner: usize, index: usize, place: Place) {
-        let mut payload = Box::new([0; PAYLOAD]);
-        let bytes = self.judge.bytes(owner, index, DOWN);
-        let length = bytes.len().min(PAYLOAD);
-        payload[..length].copy_from_slice(&bytes[..length]);
-        let _ = self.wires[place.wire].sides[place.end].outbox.push(place.number, Message::Relay(payload));
-    }
-
-    /// Queues at this end have become shorter.
-    pub(super) fn relay_has_room(&mut self, relay: usize, wire: usize, end: usize) {
-        if relay != 2 {
-            return;
-        }
-        let outbox = &self.wires[wire].sides[end].outbox;
-        let circuits = &self.relays[2].circuits;
-        let is_short = |circuit: &&u32| {
-            circuits
-                .get(circuit)
-                .is_none_or(|held| held.previous.wire == wire && outbox.queued(held.previous.number) < SHORT)
-        };
-        let ready: Vec<u32> = self.relays[2].waiting.iter().filter(is_short).copied().collect();
-        for circuit in ready {
-            self.relays[2].waiting.remove(&circuit);
-            let Some(held) = self.relays[2].circuits.get(&circuit) else { continue };
-            let waits: Vec<_> = held.streams.iter().filter(|(_, stream)| stream.waits).map(|(id, _)| *id).collect();
-            waits.into_iter().for_each(|stream| self.schedule_target(circuit, stream, Duration::ZERO));
-        }
-    }
-
     /// Closes the circuit of another client with one that is spoilt: a planted mistake.
     pub(super) fn close_neighbours(&mut self, relay: usize, owner: usize) {
         let others = self.relays[relay].circuits.iter().filter(|(_, held)| held.owner.is_some_and(|of| of != owner));
         for circuit in others.map(|(circuit, _)| *circuit).collect::<Vec<_>>() {
             self.with(relay, circuit, |held, _| held.machine.close(DestroyReason::PROTOCOL));
         }
-    }
-
-    /// A cell as it goes over a link.
-    pub(super) fn encoded(cell: &Cell) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        cell.encode(&mut bytes);
-        bytes
     }
 }

@@ -22,7 +22,7 @@ const HEADER: usize = 5;
 impl World<'_> {
     /// A cell leaves an end: what is written in its place, behind `bytes`.
     pub(super) fn leaves(&mut self, wire: usize, end: usize, cell: &Cell, bytes: &mut Vec<u8>) {
-        let encoded = Self::encoded(cell);
+        let encoded = encoded(cell);
         self.wires[wire].sides[end].cells += 1;
         let count = self.wires[wire].sides[end].cells;
         if wire > 2 {
@@ -90,7 +90,7 @@ impl World<'_> {
             bytes[..4].copy_from_slice(&number.to_be_bytes());
             bytes
         };
-        let plain = |message| Self::encoded(&Cell { circuit: cell.circuit, message });
+        let plain = |message| encoded(&Cell { circuit: cell.circuit, message });
         let added = |first: Vec<u8>, second: &[u8]| [&first[..], second].concat();
         match garbage {
             Garbage::Flip { bit } => {
@@ -131,7 +131,7 @@ impl World<'_> {
             }
             Garbage::Stale => out.extend(self.wires[wire].sides[end].hostile.last.clone()?),
             Garbage::Padding { cells } => {
-                out = (0..cells).flat_map(|_| Self::encoded(&Cell::on_link(Message::Padding))).collect();
+                out = (0..cells).flat_map(|_| encoded(&Cell::on_link(Message::Padding))).collect();
                 out.extend_from_slice(bytes);
             }
             Garbage::Giant => {
@@ -291,4 +291,11 @@ impl World<'_> {
             self.judge.violated(Violation::Unnamed { client, error: outcome.to_string(), expected });
         }
     }
+}
+
+/// A cell as it goes over a link.
+fn encoded(cell: &Cell) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    cell.encode(&mut bytes);
+    bytes
 }
