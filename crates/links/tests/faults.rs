@@ -61,7 +61,7 @@ fn found(plant: Plant, is_it: impl Fn(&Violation) -> bool) {
 }
 
 macro_rules! mistakes {
-    ($($name:ident: $($plant:ident)|+ => $violation:pat;)+) => {
+    ($($name:ident: $($plant:ident)|+ => $violation:pat,)+) => {
         $(#[test]
         fn $name() {
             $(found(Plant::$plant, |violation| matches!(violation, $violation));)+
@@ -76,21 +76,21 @@ macro_rules! mistakes {
 }
 
 mistakes! {
-    a_lost_piece_is_noticed: Lose => Violation::Altered { .. } | Violation::Short { .. };
-    a_repeated_piece_is_noticed: Repeat => Violation::Altered { .. } | Violation::TooMany { .. };
-    an_altered_byte_is_noticed: Alter => Violation::Altered { .. };
-    bytes_that_nobody_sent_are_noticed: Forge => Violation::Forged { .. };
-    a_stream_that_ends_early_is_noticed: EndEarly => Violation::Short { .. };
-    plaintext_on_a_link_is_noticed: Plaintext => Violation::Plaintext { .. };
-    a_client_that_never_gives_up_is_noticed: WaitForever => Violation::Waits { .. } | Violation::Forever { .. };
-    events_without_end_are_noticed: Spin => Violation::Livelock;
-    an_error_without_its_hop_is_noticed: Nameless => Violation::Unnamed { .. };
-    bytes_beyond_the_window_are_noticed: Hoard => Violation::Memory { what: "bytes of a circuit that nobody has read", .. };
-    a_queue_without_a_bound_is_noticed: LongQueue => Violation::Memory { what: "handshakes that wait at a relay", .. };
-    circuits_that_are_not_forgotten_are_noticed: Forget => Violation::Kept { .. };
-    others_that_suffer_are_noticed: Unfair | Neighbours => Violation::Suffered { .. };
-    what_no_seed_determines_is_noticed: Drift => Violation::Differs;
-    a_panic_is_noticed: Panic => Violation::Panicked { .. };
+    a_lost_piece_is_noticed: Lose => Violation::Altered { .. } | Violation::Short { .. },
+    a_repeated_piece_is_noticed: Repeat => Violation::Altered { .. } | Violation::TooMany { .. },
+    an_altered_byte_is_noticed: Alter => Violation::Altered { .. },
+    bytes_that_nobody_sent_are_noticed: Forge => Violation::Forged { .. },
+    a_stream_that_ends_early_is_noticed: EndEarly => Violation::Short { .. },
+    plaintext_on_a_link_is_noticed: Plaintext => Violation::Plaintext { .. },
+    a_client_that_never_gives_up_is_noticed: WaitForever => Violation::Waits { .. } | Violation::Forever { .. },
+    events_without_end_are_noticed: Spin => Violation::Livelock,
+    an_error_without_its_hop_is_noticed: Nameless => Violation::Unnamed { .. },
+    bytes_beyond_the_window_are_noticed: Hoard => Violation::Memory { what: "bytes of a circuit that nobody has read", .. },
+    a_queue_without_a_bound_is_noticed: LongQueue => Violation::Memory { what: "handshakes that wait at a relay", .. },
+    circuits_that_are_not_forgotten_are_noticed: Forget => Violation::Kept { .. },
+    others_that_suffer_are_noticed: Unfair | Neighbours => Violation::Suffered { .. },
+    what_no_seed_determines_is_noticed: Drift => Violation::Differs,
+    a_panic_is_noticed: Panic => Violation::Panicked { .. },
 }
 
 /// The first scenario of a seed with two hops' worth of data, with that fault alone.

@@ -107,7 +107,7 @@ impl Judge {
     pub(super) fn new(scenario: &Scenario, clients: &[Vec<Sizes>]) -> Self {
         let mut random = Random::stream(scenario.seed ^ scenario.number.rotate_left(32), 0x5EED);
         let marker: [u8; MARKER] = std::array::from_fn(|_| random.bits() as u8);
-        let mut flow = |size| {
+        let mut flow = |size: usize| {
             let mut bytes: Vec<u8> = (0..size.div_ceil(8)).flat_map(|_| random.bits().to_be_bytes()).collect();
             bytes.truncate(size);
             // Random bytes between markers: those tell places apart, these are what is looked for.

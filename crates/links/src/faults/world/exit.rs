@@ -36,7 +36,7 @@ impl Stream {
 
 impl World<'_> {
     /// Bytes for the target have come to the exit.
-    fn exit_receives(&mut self, circuit: u32, stream: StreamId, bytes: &[u8]) {
+    pub(super) fn exit_receives(&mut self, circuit: u32, stream: StreamId, bytes: &[u8]) {
         let Some(held) = self.relays[2].circuits.get_mut(&circuit) else { return };
         let Some(owner) = held.owner else { return };
         let Some(of_exit) = held.streams.get_mut(&stream) else {
@@ -53,7 +53,7 @@ impl World<'_> {
     }
 
     /// The target is looked at soon.
-    fn schedule_target(&mut self, circuit: u32, stream: StreamId, after: Duration) {
+    pub(super) fn schedule_target(&mut self, circuit: u32, stream: StreamId, after: Duration) {
         let Some(held) = self.relays[2].circuits.get_mut(&circuit) else { return };
         let Some(of_exit) = held.streams.get_mut(&stream) else { return };
         if !std::mem::replace(&mut of_exit.is_scheduled, true) {

@@ -145,8 +145,7 @@ impl World<'_> {
             Message::Create2(create) => RelayCircuit::create(create, limits),
             _ => return,
         };
-        let at_relay = &mut self.relays[relay];
-        let key = at_relay.made;
+        let key = self.relays[relay].made;
         if let Err(error) = side.circuits.accept(number, Slot { circuit: key, from_client: true }) {
             let reason = match error {
                 candor_onion::Error::TooManyCircuits => DestroyReason::RESOURCELIMIT,
@@ -157,13 +156,14 @@ impl World<'_> {
             return;
         }
         self.judge.bounded("circuits of a link", side.circuits.len(), MOST_CIRCUITS);
-        at_relay.made += 1;
         let owner = match wire {
             0 => Some(0),
             3 if self.scenario.bystander => Some(1),
             1 | 2 => self.owner_at(wire, 0, number),
             _ => None,
         };
+        let at_relay = &mut self.relays[relay];
+        at_relay.made += 1;
         let held = Held {
             machine,
             owner,
@@ -281,11 +281,10 @@ impl World<'_> {
                 let Some(owner) = held.owner else { return };
                 let index = usize::from(target.port) - 1;
                 self.note(format_args!("exit: client {owner} begins stream {index}"));
-                let begun =
-                    Stream { index, is_connected: false, unread: 0, waits: false, is_scheduled: true, last: self.now };
+                let begun = Stream::new(index, self.now);
                 let held = self.relays[relay].circuits.get_mut(&circuit).expect("it is there");
                 held.streams.insert(stream, begun);
-                self.after(TARGET, Event::Target { circuit, stream });
+                self.schedule_target(circuit, stream, TARGET);
             }
             RelayAction::Data { stream, bytes } => self.exit_receives(circuit, stream, &bytes),
             RelayAction::Ended { stream, reason } => {
@@ -325,9 +324,10 @@ impl World<'_> {
             return self.with(relay, circuit, |held, _| held.machine.next_failed(DestroyReason::CONNECTFAILED));
         };
         let line = self.wires[wire].line;
+        if self.wires[wire].up {
+            return self.linked(relay, circuit, wire, self.wires[wire].sides[0].open);
+        }
         match &mut self.wires[wire].waiting {
-            _ if self.carries(wire) => self.linked(relay, circuit, wire, true),
-            _ if self.wires[wire].up => self.linked(relay, circuit, wire, false),
             Some(waiting) => waiting.push(circuit),
             waiting @ None => {
                 *waiting = Some(vec![circuit]);

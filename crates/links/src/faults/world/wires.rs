@@ -247,9 +247,4 @@ impl World<'_> {
             self.linked(from, circuit, wire, is_there);
         }
     }
-
-    /// Whether a link can carry cells from its first end.
-    pub(super) fn carries(&self, wire: usize) -> bool {
-        self.wires[wire].up && self.wires[wire].sides[0].open
-    }
 }
