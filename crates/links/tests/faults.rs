@@ -1,7 +1,10 @@
 //! Circuits under faults: what must hold does, and each planted mistake is noticed.
 
-use candor_links::faults::{Fault, Outcome, Plant, Report, Row, Scenario, Spot, Violation, What, explore, run};
+use candor_links::faults::{
+    Fault, FloodKind, Line, Outcome, Plant, Report, Row, Scenario, Sizes, Spot, Violation, What, explore, run,
+};
 use candor_links::simulator::Cryptography;
+use candor_onion::circuit::Limits;
 use candor_onion::layer::Crypto;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -69,7 +72,7 @@ macro_rules! mistakes {
 
         #[test]
         fn every_mistake_has_its_test() {
-            let tested = [$($(Plant::$plant,)+)+];
+            let tested = [Plant::Hoard, Plant::Unfair, $($(Plant::$plant,)+)+];
             assert!(Plant::ALL.iter().all(|plant| tested.contains(plant)));
         }
     };
@@ -85,15 +88,44 @@ mistakes! {
     a_client_that_never_gives_up_is_noticed: WaitForever => Violation::Waits { .. } | Violation::Forever { .. },
     events_without_end_are_noticed: Spin => Violation::Livelock,
     an_error_without_its_hop_is_noticed: Nameless => Violation::Unnamed { .. },
-    bytes_beyond_the_window_are_noticed: Hoard => Violation::Memory { what: "bytes of a circuit that nobody has read", .. },
     a_queue_without_a_bound_is_noticed: LongQueue => Violation::Memory { what: "handshakes that wait at a relay", .. },
     circuits_that_are_not_forgotten_are_noticed: Forget => Violation::Kept { .. },
-    others_that_suffer_are_noticed: Unfair | Neighbours => Violation::Suffered { .. },
+    others_that_suffer_are_noticed: Neighbours => Violation::Suffered { .. },
     what_no_seed_determines_is_noticed: Drift => Violation::Differs,
     a_panic_is_noticed: Panic => Violation::Panicked { .. },
 }
 
-/// The first scenario of a seed with two hops' worth of data, with that fault alone.
+#[test]
+fn bytes_beyond_the_window_are_noticed() {
+    let mut scenario = Scenario::draw(1, 0);
+    (scenario.streams, scenario.crypto) = (vec![Sizes { up: 0, down: 1_000_000 }; 3], Crypto::Tor1);
+    scenario.lines.iter_mut().for_each(|line| *line = Line { delay: Duration::from_millis(5), rate: 100_000_000 });
+    let limits = Limits { streams: 4, unread: 10_000, circuit_unread: 20_000, ..Limits::default() };
+    let what = What::ClientStops { time: Duration::from_secs(8) };
+    let faults = vec![Fault { what, spot: Spot { link: 0, outward: false }, cell: 40 }];
+    let scenario = Scenario { limits, faults, ..scenario };
+    let violated = run(&scenario, Some(Plant::Hoard), false).violation;
+    let of_bytes = matches!(violated, Some(Violation::Memory { what: "bytes of a circuit that nobody has read", .. }));
+    assert!(of_bytes, "{violated:?}");
+    let report = run(&scenario, None, false);
+    assert_eq!((report.violation, report.struck, report.outcome), (None, 1, Some(Outcome::Delivered)));
+}
+
+#[test]
+fn a_client_that_a_flood_keeps_out_is_noticed() {
+    let mut scenario = Scenario::draw(1, 0);
+    // The creation at the exit comes while its queue is full.
+    scenario.lines.iter_mut().for_each(|line| *line = Line { delay: Duration::from_millis(30), rate: 10_000_000 });
+    let what = What::Flood { relay: 2, creations: 550, kind: FloodKind::Noise };
+    let faults = vec![Fault { what, spot: Spot { link: 0, outward: true }, cell: 1 }];
+    let scenario = Scenario { faults, ..scenario };
+    let violated = run(&scenario, Some(Plant::Unfair), false).violation;
+    assert!(matches!(violated, Some(Violation::Suffered { client: 0, .. })), "{violated:?}");
+    let report = run(&scenario, None, false);
+    assert_eq!((report.violation, report.struck, report.outcome), (None, 1, Some(Outcome::Delivered)));
+}
+
+/// The first scenario of a seed that downloads something, with that fault alone.
 fn with(what: What, spot: Spot, cell: u32) -> Report {
     let drawn = (0..).map(|number| Scenario::draw(2, number));
     let mut scenario =

@@ -55,7 +55,7 @@ pub struct Scenario {
 }
 
 /// Most bytes of a stream in one direction.
-const MOST: usize = 300_000;
+const MOST: usize = 1_500_000;
 
 impl Scenario {
     /// The scenario number `number` of a seed.
@@ -108,10 +108,12 @@ impl Scenario {
 }
 
 fn size(dice: &mut Random) -> usize {
-    match dice.below(10) {
-        0 => 0,
-        1..5 => 1 + dice.below(2_000),
-        5..9 => dice.below(40_000),
+    match dice.below(100) {
+        0..10 => 0,
+        10..50 => 1 + dice.below(2_000),
+        50..90 => dice.below(40_000),
+        90..98 => dice.below(300_000),
+        // More than every window, so that a reader that stops has its bounds reached.
         _ => dice.below(MOST),
     }
 }

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a handshake costs a relay.
-const HANDSHAKE: Duration = Duration::from_micros(100);
+/// What a handshake costs a relay: twice what a flood takes to ask for one, so that its queue is full for a while.
+const HANDSHAKE: Duration = Duration::from_millis(2);
 /// Between two looks for circuits that carry nothing.
 const SWEEP: Duration = Duration::from_secs(600);
 /// How long a circuit without streams may carry nothing, and a stream: `RelayLimits::{idle_circuit, idle_stream}` of `candor-network`.

@@ -13,8 +13,8 @@ use candor_onion::circuit::{Cause, ClientAction, ClientCircuit};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The flooder's link, and how long it stays after the flood.
-const FLOOD: Line = Line { delay: Duration::from_millis(2), rate: 100_000_000 };
+/// The flooder's link, over which a creation comes each millisecond, and how long it stays.
+const FLOOD: Line = Line { delay: Duration::from_millis(2), rate: 4_000_000 };
 const FLOOD_STAYS: Duration = Duration::from_secs(5);
 /// Bytes of a cell before the payload.
 const HEADER: usize = 5;
