@@ -61,6 +61,10 @@ impl World<'_> {
         }
     }
 
+    fn stream_at_exit(&mut self, circuit: u32, stream: StreamId) -> Option<&mut Stream> {
+        self.relays[2].circuits.get_mut(&circuit)?.streams.get_mut(&stream)
+    }
+
     /// Every target of the exit is looked at soon.
     pub(super) fn wake_targets(&mut self) {
         let streams =
@@ -74,7 +78,10 @@ impl World<'_> {
     pub(super) fn target(&mut self, circuit: u32, stream: StreamId) {
         let (now, instant) = (self.now, self.instant());
         if self.relays[2].frozen {
-            return self.after(Duration::from_secs(1), Event::Target { circuit, stream });
+            if let Some(stream) = self.stream_at_exit(circuit, stream) {
+                stream.is_scheduled = false;
+            }
+            return;
         }
         if self.is_planted(Plant::Spin) {
             self.after(Duration::ZERO, Event::Target { circuit, stream });

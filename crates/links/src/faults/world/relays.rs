@@ -385,9 +385,18 @@ impl World<'_> {
         }
     }
 
-    /// A relay goes on after it stood still.
+    /// A relay goes on after it stood still, with all that was due meanwhile.
     pub(super) fn thaw(&mut self, relay: usize) {
         self.relays[relay].frozen = false;
+        let ticking = |(circuit, held): (&u32, &Held)| held.is_ticking.then_some(*circuit);
+        let due: Vec<u32> = self.relays[relay].circuits.iter().filter_map(ticking).collect();
+        due.into_iter().for_each(|circuit| self.after(Duration::ZERO, Event::Tick { relay, circuit }));
+        if !std::mem::replace(&mut self.relays[relay].is_sweeping, true) {
+            self.after(SWEEP, Event::Sweep { relay });
+        }
+        if relay == 2 {
+            self.wake_targets();
+        }
         if self.relays[relay].jobs.len() > 0 && !std::mem::replace(&mut self.relays[relay].is_busy, true) {
             self.after(HANDSHAKE, Event::Handshake { relay });
         }
@@ -403,7 +412,7 @@ impl World<'_> {
 
     pub(super) fn tick(&mut self, relay: usize, circuit: u32) {
         if self.relays[relay].frozen {
-            return self.after(Duration::from_secs(1), Event::Tick { relay, circuit });
+            return;
         }
         if let Some(held) = self.relays[relay].circuits.get_mut(&circuit) {
             held.is_ticking = false;
