@@ -6,7 +6,7 @@ mod flow;
 mod looks;
 
 use candor_login::{Actor, Config, Log, Purpose, Server, TokenHash, UnixTime, UserName, registration_token};
-use candor_primitives::hash::Sha256;
+use candor_primitives::hash::{Digest, Sha256};
 use candor_test_support::browser::Browser;
 use candor_test_support::postgres;
 use std::io::Write;
@@ -103,7 +103,7 @@ fn digests() -> String {
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "ts")).collect();
     scripts.sort();
     let line = |script: &PathBuf| {
-        let digest = Sha256::digest(&std::fs::read(script).unwrap());
+        let digest = Sha256::new().chain_update(std::fs::read(script).unwrap()).finalize();
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{digest}  {}\n", script.file_name().unwrap().to_str().unwrap())
     };
