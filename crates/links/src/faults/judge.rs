@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How long a client may go without a sign of progress before it has an error: what its driver allows ([`super::STALL`] and [`super::PATIENCE`], or a hop's
 /// ten seconds), and a second more.
 pub const MOST_WAIT: Duration = Duration::from_secs(21);
-/// Events of a scenario. The longest that were seen have a tenth of it.
+/// Events of a scenario. The longest that was seen has a fiftieth of it.
 pub const MOST_EVENTS: u64 = 1_000_000;
 /// Cells of a circuit beside its DATA that may wait on a link: those of the handshake, acknowledgements, ends.
 pub const CONTROL: usize = 64;
