@@ -10,7 +10,7 @@ mod onion;
 mod opaque;
 mod sweep;
 
-pub(crate) use circuit::CircuitArguments;
+pub(crate) use circuit::{CircuitArguments, CircuitCommand, FaultsArguments};
 pub(crate) use files::{
     ConvertArguments, DecryptArguments, EncryptArguments, FileKeyCommand, HashArguments, KeyForm, MacArguments,
     MakeArguments, SignArguments, SignatureChoices,
@@ -132,7 +132,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  candor circuit leo-bent-pipe\n  candor circuit sagin-01 --set paper --cold\n  candor circuit my.toml \
                       --handshake ntor --handshake hybrid-768 --circuits 1000\n  candor circuit leo-shell --pass --handshake hybrid-768\n  candor \
                       circuit leo-pass --pass --elements my.tle --from 2026-11-26T18:00:00Z\n  candor circuit sagin-01 sagin-02 --both --lossless \
-                      --handshake hybrid-768"
+                      --handshake hybrid-768\n  candor circuit faults --scenarios 10000"
     )]
     Circuit(CircuitArguments),
     /// Measure or simulate in shards, on many machines, which can be killed at any time

@@ -7,6 +7,7 @@
 //! - [`topology`]: nodes, links and the parts of a circuit, from TOML.
 //! - [`simulator`]: circuits over a topology, by the state machines of `onion`, in virtual time; [`costs`] says what computations take there.
 //! - [`survey`]: many circuits in numbers, and what one round trip, cell or microsecond more costs. A [`Record`] is a circuit as a line of a file.
+//! - [`faults`]: circuits while relays die, links are cut and hops are hostile, in scenarios from a seed, and what must hold in all of them.
 //! - [`crossover`]: at which bandwidth larger messages cost more than larger computation.
 //!
 //! `docs/links.md` describes the format of topologies and what the models leave out.
@@ -15,6 +16,7 @@
 mod agenda;
 pub mod costs;
 pub mod crossover;
+pub mod faults;
 pub mod model;
 pub mod orbit;
 mod random;

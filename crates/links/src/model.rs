@@ -123,6 +123,11 @@ impl LinkModel {
         &self.profile
     }
 
+    /// Gives the link other properties from now on. What it has accepted arrives as it would have.
+    pub fn change(&mut self, profile: Profile) {
+        self.profile = profile;
+    }
+
     /// Takes a packet of `bytes` that is ready to leave at `now`. `now` must not go back.
     pub fn enqueue(&mut self, now: Duration, bytes: usize) -> Fate {
         if self.profile.queue.is_some_and(|most| self.backlog(now) + bytes > most) {

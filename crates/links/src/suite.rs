@@ -21,7 +21,9 @@ pub enum Cryptography {
 /// What a circuit needs of its handshake.
 pub(crate) trait Suite {
     /// Makes the client add the hop with this index, from 0.
-    fn begin(&self, client: &mut ClientCircuit, hop: usize, now: Instant) -> Result<(), Error>;
+    fn begin(&self, client: &mut ClientCircuit, hop: usize, options: HopOptions, now: Instant) -> Result<(), Error>;
+    /// Makes the client begin its circuit at the relay with this index.
+    fn create(&self, client: &mut ClientCircuit, relay: usize, options: HopOptions, now: Instant) -> Result<(), Error>;
     /// The onion keys of the relay with this index.
     fn keys(&self, relay: usize) -> &OnionKeys;
 }
@@ -80,17 +82,20 @@ where
     H::RelaySecret: Send + Sync,
     H::Client: Send + 'static,
 {
-    fn begin(&self, client: &mut ClientCircuit, hop: usize, now: Instant) -> Result<(), Error> {
-        let public = self.handshake.public(&self.relays[hop]);
-        let options = HopOptions::default();
+    fn begin(&self, client: &mut ClientCircuit, hop: usize, options: HopOptions, now: Instant) -> Result<(), Error> {
         if hop == 0 {
-            return client.create(&self.handshake, public, options, now);
+            return self.create(client, 0, options, now);
         }
+        let public = self.handshake.public(&self.relays[hop]);
         let number = hop as u8 + 1;
         let addresses = vec![([10, 0, 0, number], 9001).into()];
         // What our own client names: the address, and both identities (candor-network, `Relay`).
         let next = NextRelay { addresses, ed25519: Some([number; 32]), rsa: Some([number; 20]) };
         client.extend(&self.handshake, public, &next, options, now)
+    }
+
+    fn create(&self, client: &mut ClientCircuit, relay: usize, options: HopOptions, now: Instant) -> Result<(), Error> {
+        client.create(&self.handshake, self.handshake.public(&self.relays[relay]), options, now)
     }
 
     fn keys(&self, relay: usize) -> &OnionKeys {

@@ -1,6 +1,7 @@
-//! `candor circuit`: circuits over modelled links, in virtual time, or of real processes by `--tun`.
+//! `candor circuit`: circuits over modelled links, in virtual time, or of real processes by `--tun`; and under faults.
 
 pub(super) mod costs;
+mod faults;
 mod figures;
 mod pass;
 mod row;
@@ -8,7 +9,7 @@ mod tun;
 
 use self::costs::Found;
 use crate::Failure;
-use crate::cli::{CircuitArguments, ListFormat};
+use crate::cli::{CircuitArguments, CircuitCommand, ListFormat};
 use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
 use candor_links::crossover::{Crossing, Crossover, crossover, rates};
@@ -24,7 +25,10 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Failure> {
-    let topology = topology(arguments, &arguments.topology)?;
+    if let Some(CircuitCommand::Faults(faults)) = &arguments.command {
+        return faults::execute(faults, talk);
+    }
+    let topology = topology(arguments, arguments.topology())?;
     let handshakes = match arguments.handshake.is_empty() {
         true => HANDSHAKES.to_vec(),
         false => arguments.handshake.clone(),

@@ -13,7 +13,7 @@ use crate::suite::{self, Suite};
 use crate::topology::{Role, Step};
 use crate::transport::{Endpoint, Segment};
 use candor_onion::cell::{Cell, Decoder, Message};
-use candor_onion::circuit::{Cause, Failure, HandshakeJob, Limits, RelayCircuit};
+use candor_onion::circuit::{Cause, Failure, HandshakeJob, HopOptions, Limits, RelayCircuit};
 use candor_onion::handshake::HandshakeType;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -435,7 +435,7 @@ impl World {
         let client = &mut self.circuits[circuit as usize].client;
         let hop = client.hops();
         // It can only fail where the circuit has been closed meanwhile, which its last action says.
-        let _ = self.suite.begin(client, hop, now);
+        let _ = self.suite.begin(client, hop, HopOptions::default(), now);
         self.drain_client(circuit);
         if !self.circuits[circuit as usize].is_watched {
             self.watch(circuit);

@@ -249,6 +249,14 @@ impl RelayCircuit {
         matches!(self.state, State::Closed)
     }
 
+    /// Window towards the client: how many DATA cells may be in flight. 0 unless the circuit is open.
+    pub fn window(&self) -> u32 {
+        match &self.state {
+            State::Open(open) => open.conversation.window(),
+            _ => 0,
+        }
+    }
+
     /// Reports that the connection of a [`RelayAction::Begin`] is open.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ pub(super) fn execute(
     talk: Talk,
 ) -> Result<(), Failure> {
     let mut reports = Vec::new();
-    for name in once(&arguments.topology).chain(&arguments.more) {
+    for name in once(arguments.topology()).chain(arguments.more.iter().map(String::as_str)) {
         let topology = circuit::topology(arguments, name)?;
         let topology = if arguments.lossless { topology.lossless() } else { topology };
         let plan = Plan { begin: topology.begins(), topology, fetch: None, ..plan.clone() };
