@@ -6,6 +6,11 @@
 //! - [`Consensus`] in the flavour `microdesc`: which relays there are, signed by a majority of the [`Authorities`].
 //! - [`Microdescriptor`]: a relay's keys, named by the consensus by digest.
 //!
+//! For a relay, what it needs to be one of theirs:
+//!
+//! - [`RelayKey`], its RSA identity, and what that shows on links.
+//! - [`RouterDescriptor`], what it publishes to the authorities.
+//!
 //! A document that is too long, has too many entries or a line that the specification does not allow is refused as a whole; lines with unknown keywords
 //! are skipped, as the specification wants. Nothing of a consensus can be read before its signatures have been verified.
 //!
@@ -24,18 +29,23 @@
 mod authorities;
 mod certificate;
 mod consensus;
+mod descriptor;
 mod error;
 mod items;
 mod microdescriptor;
 mod ports;
 mod protocols;
+mod relay_key;
 mod rsa_key;
 mod time;
+mod x509;
 
 pub use authorities::{Authorities, Identity, MOST_AUTHORITIES};
 pub use certificate::AuthorityCertificate;
 pub use consensus::{Consensus, MOST_CONSENSUS, MOST_RELAYS, Relay, Signature, Unverified};
+pub use descriptor::RouterDescriptor;
 pub use error::Error;
 pub use microdescriptor::{MOST_MICRODESCRIPTOR, Microdescriptor};
 pub use ports::Ports;
 pub use protocols::Protocols;
+pub use relay_key::RelayKey;

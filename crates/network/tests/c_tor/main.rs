@@ -1,40 +1,31 @@
-//! Against C tor: our client through three unmodified relays of C tor's.
+//! With C tor: our client through its relays, whose keys are given by hand or by its own directory; and relays of ours in its network.
 //!
-//! It runs where `tor` is installed (0.4.9 or later, for CGO), or `CANDOR_TOR` is the path of a `tor` program; elsewhere it says why it is
-//! skipped. All is on 127.0.0.1, and no relay knows of any network but these three.
+//! It runs where `tor` and `tor-gencert` are installed (0.4.9 or later, for CGO), or `CANDOR_TOR` is the path of a `tor` program with `tor-gencert` beside it; elsewhere it says why it
+//! is skipped. All is on 127.0.0.1, and nobody knows of any network but the test's own.
+
+mod client;
+mod private;
+mod programs;
+mod relay;
 
 use candor_network::{
     Circuit, CircuitStream, Client, ClientOptions, Crypto, Error, HandshakeType, RelayList, Target, http,
 };
 use candor_onion::relay::message::EndReason;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use private::PATIENCE;
+use programs::{Process, Programs};
+use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncWrite};
 
-/// How long a relay may take to start, and a fetch may stand still.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A relay of C tor's. It is killed on drop.
-struct Tor {
-    process: Mutex<Child>,
-    directory: TempDir,
-}
-
-impl Drop for Tor {
-    fn drop(&mut self) {
-        let process = self.process.get_mut().unwrap();
-        let _ = process.kill();
-        let _ = process.wait();
-    }
-}
+/// What is fetched through each circuit, in bytes.
+pub const LENGTH: u64 = 20_000_000;
 
 /// A relay in no network: it knows no directory, is an exit to this machine, and carries for whoever comes.
-const CONFIGURATION: &str = "
+const ALONE: &str = "
 DirAuthority nobody orport=1 no-v2 v3ident=FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF 127.0.0.1:1 FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF
 TestingTorNetwork 1
 AssumeReachable 1
@@ -53,35 +44,15 @@ ShutdownWaitLength 0
 Log notice stdout
 ";
 
-impl Tor {
-    fn start(program: &Path) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        fs::write(at("torrc"), format!("DataDirectory {}{CONFIGURATION}", at("data").display())).unwrap();
-        // Files and not pipes: whoever waits for the end of a pipe would wait for every process that holds it.
-        let process = Command::new(program)
-            .args(["--defaults-torrc", "/dev/null", "-f"])
-            .arg(at("torrc"))
-            .stdin(Stdio::null())
-            .stdout(File::create(at("out")).unwrap())
-            .stderr(File::create(at("err")).unwrap())
-            .spawn()
-            .unwrap();
-        Self { process: Mutex::new(process), directory }
-    }
-
-    /// Its line for a relay list, once it has one.
-    async fn line(&self) -> String {
-        let directory = self.directory.path();
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let ended = self.process.lock().unwrap().try_wait().unwrap();
-            let said = || fs::read_to_string(directory.join("out")).unwrap();
-            assert!(ended.is_none() && Instant::now() < end, "tor has ended, or did not start: {}", said());
-            match line(directory) {
-                Some(line) => return line,
-                None => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
+/// Its line for a relay list, once it has one.
+async fn line_of(relay: &Process, folder: &Path) -> String {
+    let since = Instant::now();
+    loop {
+        let late = since.elapsed() > PATIENCE;
+        assert!(!relay.has_ended() && !late, "tor has ended, or did not start: {}", relay.said());
+        match line(folder) {
+            Some(line) => return line,
+            None => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
 }
@@ -120,56 +91,52 @@ async fn open(circuit: &Circuit, port: u16) -> CircuitStream {
     }
 }
 
-/// The `tor` to test against, or why there is none.
-fn tor() -> Result<PathBuf, String> {
-    let program = std::env::var_os("CANDOR_TOR").map_or_else(|| PathBuf::from("tor"), PathBuf::from);
-    let said = Command::new(&program).arg("--version").output();
-    let said = said.map_err(|error| format!("`{}` can't be run: {error}", program.display()))?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let version = said.strip_prefix("Tor version ").and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
-    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
-    match numbers.as_slice() >= [0, 4, 9].as_slice() {
-        true => Ok(program),
-        false => Err(format!("`{}` is version `{version}`; CGO came with 0.4.9", program.display())),
-    }
+/// Fetches so many bytes through a circuit, and checks each.
+pub async fn fetch(circuit: &Circuit, target: &Target, length: u64) {
+    get(open(circuit, target.address().port()).await, target, length).await;
+}
+
+/// The same over a stream that leads to the target.
+pub async fn get(stream: impl AsyncRead + AsyncWrite + Unpin, target: &Target, length: u64) {
+    let url = http::Url::parse(&format!("http://{}/bytes/{length}", target.address())).unwrap();
+    let mut bytes = Vec::new();
+    let answer = http::get(stream, &url, PATIENCE, |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    });
+    let answer = answer.await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(answer.header("candor-sha256"), Some(Target::digest(length).as_str()));
+    assert!(Target::bytes(length).flatten().eq(bytes), "the bytes are others");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_megabytes_come_through_three_relays_of_c_tors() {
-    let program = match tor() {
-        Ok(program) => program,
-        Err(why) => {
-            // Not eprintln: libtest would keep it to itself.
-            return writeln!(io::stderr(), "skipped: {why}; install Debian's package tor").unwrap();
-        }
-    };
-    let relays: Vec<_> = (0..3).map(|_| Tor::start(&program)).collect();
+    let Some(programs) = Programs::or_skip() else { return };
+    let relays: Vec<(TempDir, Process)> = (0..3)
+        .map(|_| {
+            let folder = tempfile::tempdir().unwrap();
+            let data = folder.path().join("data");
+            let process =
+                Process::start(&programs, folder.path(), &format!("DataDirectory {}{ALONE}", data.display()));
+            (folder, process)
+        })
+        .collect();
     let mut lines = Vec::new();
-    for relay in &relays {
-        lines.push(relay.line().await);
+    for (folder, relay) in &relays {
+        lines.push(line_of(relay, folder.path()).await);
     }
     let list = RelayList::parse(&lines.join("\n")).unwrap();
     let path: Vec<_> = list.relays().iter().collect();
     let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let length = 20_000_000;
-    let expected = Target::digest(length);
     for (handshake, crypto) in [
         (HandshakeType::Ntor, Crypto::Tor1),
         (HandshakeType::NtorV3, Crypto::Tor1),
         (HandshakeType::NtorV3, Crypto::Cgo),
     ] {
         let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
-        let circuit =
-            client.circuit(&path, handshake).await.unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
-        let stream = open(&circuit, target.address().port()).await;
-        let url = http::Url::parse(&format!("http://{}/bytes/{length}", target.address())).unwrap();
-        let mut bytes = Vec::new();
-        let answer = http::get(stream, &url, PATIENCE, |piece| {
-            bytes.extend_from_slice(piece);
-            Ok(())
-        });
-        let answer = answer.await.unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
-        assert_eq!(answer.header("candor-sha256"), Some(expected.as_str()));
-        assert!(Target::bytes(length).flatten().eq(bytes), "{handshake}, {crypto:?}");
+        let circuit = client::built(&client, &path, handshake)
+            .await
+            .unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
+        fetch(&circuit, &target, LENGTH).await;
     }
 }
