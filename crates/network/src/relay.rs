@@ -39,9 +39,9 @@ mod turns;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
+pub(crate) use networks::Networks;
 #[cfg(feature = "tor")]
 pub(crate) use renewal::TorParts;
-pub(crate) use networks::Networks;
 
 use crate::clock::Clock;
 use crate::keys::{RelayKeys, Renewal, Words};

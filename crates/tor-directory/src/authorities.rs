@@ -41,8 +41,9 @@ impl Authorities {
     pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Self, Error> {
         let read = |text: &T| {
             let text = text.as_ref();
-            hexadecimal(text)
-                .ok_or_else(|| Error::Authorities(format!("expected 40 hexadecimal digits; found {}", crate::error::shown(text))))
+            hexadecimal(text).ok_or_else(|| {
+                Error::Authorities(format!("expected 40 hexadecimal digits; found {}", crate::error::shown(text)))
+            })
         };
         Self::new(texts.iter().map(read).collect::<Result<_, _>>()?)
     }

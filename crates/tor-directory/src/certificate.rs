@@ -124,7 +124,11 @@ impl Draft {
         let signature = item.object("SIGNATURE", "-----BEGIN SIGNATURE-----")?;
         let (identity, identity_key) = (self.fingerprint.required()?, self.identity_key.required()?);
         let (signing_key, cross) = (self.signing_key.required()?, self.cross.required()?);
-        let wrong = |keyword| Error::Signature { document: DOCUMENT, identity: base16ct::upper::encode_string(&identity), keyword };
+        let wrong = |keyword| Error::Signature {
+            document: DOCUMENT,
+            identity: base16ct::upper::encode_string(&identity),
+            keyword,
+        };
         if *identity_key.fingerprint() != identity {
             return Err(item.wrong("a fingerprint that is SHA-1 of dir-identity-key"));
         }

@@ -246,7 +246,8 @@ impl Reader {
             return Ok(());
         }
         let digits = |text| hexadecimal(text).ok_or_else(|| item.wrong(EXPECTED));
-        let signature = Signature { identity: digits(identity)?, signing_key: digits(signing_key)?, bytes: bytes.to_vec() };
+        let signature =
+            Signature { identity: digits(identity)?, signing_key: digits(signing_key)?, bytes: bytes.to_vec() };
         if self.signatures.len() == MOST_AUTHORITIES {
             return Err(Error::TooMany { document: DOCUMENT, what: "signatures", most: MOST_AUTHORITIES });
         }

@@ -65,13 +65,16 @@ impl RouterDescriptor<'_> {
     }
 
     fn unsigned(&self) -> Result<String, Error> {
-        let is_name = (1..=19).contains(&self.nickname.len()) && self.nickname.bytes().all(|c| c.is_ascii_alphanumeric());
+        let is_name =
+            (1..=19).contains(&self.nickname.len()) && self.nickname.bytes().all(|c| c.is_ascii_alphanumeric());
         if !is_name {
             return Err(Error::Descriptor("nickname is not 1 to 19 letters and digits"));
         }
         let is_line = |text: &str| text.len() <= MOST_CONTACT && !text.contains(char::is_control);
         if !self.contact.is_none_or(is_line) || !self.policy.iter().all(|line| is_line(line)) {
-            return Err(Error::Descriptor("contact, or a line of the policy, is longer than 400 bytes or has control characters"));
+            return Err(Error::Descriptor(
+                "contact, or a line of the policy, is longer than 400 bytes or has control characters",
+            ));
         }
         let mut text = String::new();
         let (address, port) = (self.address.ip().to_string(), self.address.port().to_string());
@@ -83,7 +86,8 @@ impl RouterDescriptor<'_> {
             put(&mut text, &["or-address", &address.to_string()]);
         }
         put(&mut text, &["platform candor", env!("CARGO_PKG_VERSION"), "on", std::env::consts::OS]);
-        let protocols = if self.has_directory { [DIRECTORY_PROTOCOLS, PROTOCOLS].concat() } else { PROTOCOLS.to_owned() };
+        let protocols =
+            if self.has_directory { [DIRECTORY_PROTOCOLS, PROTOCOLS].concat() } else { PROTOCOLS.to_owned() };
         put(&mut text, &["proto", &protocols]);
         put(&mut text, &["published", &time::print(self.published)]);
         put(&mut text, &["fingerprint", &spaced(&self.rsa.fingerprint())]);

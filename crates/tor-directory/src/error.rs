@@ -65,7 +65,9 @@ pub enum Error {
         keyword: &'static str,
     },
     /// The consensus does not hold now.
-    #[error("consensus holds from {valid_after} to {valid_until}, in seconds since 1970; this machine's clock says {now}")]
+    #[error(
+        "consensus holds from {valid_after} to {valid_until}, in seconds since 1970; this machine's clock says {now}"
+    )]
     Time {
         /// When it begins.
         valid_after: u64,
@@ -75,7 +77,9 @@ pub enum Error {
         now: u64,
     },
     /// Too few of the trusted authorities have signed.
-    #[error("{good} of {known} trusted authorities have signed the consensus validly; expected {threshold} or more{why}")]
+    #[error(
+        "{good} of {known} trusted authorities have signed the consensus validly; expected {threshold} or more{why}"
+    )]
     UnderSigned {
         /// How many have signed validly.
         good: usize,

@@ -201,7 +201,10 @@ mod tests {
     fn an_item_is_a_keyword_with_arguments_and_perhaps_an_object() {
         let text = "a 1  two\tthree\nb-2\n-----BEGIN X Y-----\nAAEC\nAwQ=\n-----END X Y-----\nc\n";
         let found = items(text).unwrap();
-        assert_eq!(found.iter().map(|item| (item.line, item.keyword)).collect::<Vec<_>>(), [(1, "a"), (2, "b-2"), (7, "c")]);
+        assert_eq!(
+            found.iter().map(|item| (item.line, item.keyword)).collect::<Vec<_>>(),
+            [(1, "a"), (2, "b-2"), (7, "c")]
+        );
         assert_eq!(found[0].arguments().collect::<Vec<_>>(), ["1", "two", "three"]);
         assert_eq!(found[0].first::<2>("two").unwrap(), ["1", "two"]);
         assert!(found[0].first::<4>("four").is_err());
@@ -219,18 +222,26 @@ mod tests {
             ("a\r\n", "document, line 1: expected a line without carriage returns and zero bytes; found `a\\r`"),
             ("_ 1\n", "document, line 1: expected a keyword of letters, digits and hyphens; found `_ 1`"),
             ("a\n-----BEGIN X-----\nAA\n", "document, line 3: expected -----END of the object; found nothing"),
-            ("a\n-----BEGIN X-----\n-----END Y-----\n", "document, line 3: expected -----END with the name of -----BEGIN; found `-----END Y-----`"),
+            (
+                "a\n-----BEGIN X-----\n-----END Y-----\n",
+                "document, line 3: expected -----END with the name of -----BEGIN; found `-----END Y-----`",
+            ),
             ("a\n-----BEGIN X-----\n=\n-----END X-----\n", "document, line 4: expected an object in Base64; found `=`"),
             ("a\n-----BEGIN X\n", "document, line 2: expected -----BEGIN NAME-----; found `-----BEGIN X`"),
         ] {
             assert_eq!(items(text).unwrap_err().to_string(), why, "{text:?}");
         }
         assert!(items(&"a\n".repeat(500)).is_ok());
-        assert_eq!(items(&"a\n".repeat(501)).unwrap_err(), Error::TooLong { document: "document", got: 1002, most: 1000 });
-        let long = |length| Items::new("document", &format!("a {}\n", "x".repeat(length - 2)), 1 << 20).unwrap().count_good();
+        assert_eq!(
+            items(&"a\n".repeat(501)).unwrap_err(),
+            Error::TooLong { document: "document", got: 1002, most: 1000 }
+        );
+        let long =
+            |length| Items::new("document", &format!("a {}\n", "x".repeat(length - 2)), 1 << 20).unwrap().count_good();
         assert_eq!((long(MOST_LINE), long(MOST_LINE + 1)), (1, 0));
         let object = |lines| {
-            let text = format!("a\n-----BEGIN X-----\n{}-----END X-----\n", format!("{}\n", "A".repeat(64)).repeat(lines));
+            let text =
+                format!("a\n-----BEGIN X-----\n{}-----END X-----\n", format!("{}\n", "A".repeat(64)).repeat(lines));
             Items::new("document", &text, 1 << 20).unwrap().count_good()
         };
         assert_eq!((object(MOST_OBJECT / 64), object(MOST_OBJECT / 64 + 1)), (1, 0));

@@ -26,6 +26,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// The README's example, compiled as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod authorities;
 mod certificate;
 mod consensus;

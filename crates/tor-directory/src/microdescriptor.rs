@@ -92,7 +92,11 @@ impl Microdescriptor {
                     let named = |member: &str| hexadecimal(member.strip_prefix('$')?.split(['=', '~']).next()?);
                     family.extend(item.arguments().filter_map(named).take(MOST_FAMILY + 1));
                     if family.len() > MOST_FAMILY {
-                        return Err(Error::TooMany { document: DOCUMENT, what: "members of the family", most: MOST_FAMILY });
+                        return Err(Error::TooMany {
+                            document: DOCUMENT,
+                            what: "members of the family",
+                            most: MOST_FAMILY,
+                        });
                     }
                 }
                 _ => {}

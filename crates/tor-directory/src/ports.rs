@@ -92,12 +92,26 @@ mod tests {
     #[test]
     fn summaries_accept_or_reject() {
         let ports = Ports::parse("accept 80,443,8000-8100").unwrap();
-        assert_eq!([79, 80, 443, 8000, 8100, 8101].map(|port| ports.contains(port)), [false, true, true, true, true, false]);
+        assert_eq!(
+            [79, 80, 443, 8000, 8100, 8101].map(|port| ports.contains(port)),
+            [false, true, true, true, true, false]
+        );
         let ports = Ports::parse("reject 25,100-200,150").unwrap();
         assert_eq!(ports.ranges(), [(1, 24), (26, 99), (201, 65535)]);
         assert_eq!(Ports::parse("reject 1-65535").unwrap(), Ports::default());
         assert_eq!(Ports::parse("accept 1-65535").unwrap().to_string(), "accept 1-65535");
-        for wrong in ["", "accept", "accept ", "allow 80", "accept 0", "accept 2-1", "accept 65536", "accept 80,", "accept +80", "accept 1-2-3"] {
+        for wrong in [
+            "",
+            "accept",
+            "accept ",
+            "allow 80",
+            "accept 0",
+            "accept 2-1",
+            "accept 65536",
+            "accept 80,",
+            "accept +80",
+            "accept 1-2-3",
+        ] {
             assert_eq!(Ports::parse(wrong), None, "{wrong}");
         }
         let list = |count: usize| format!("accept {}", vec!["7"; count].join(","));

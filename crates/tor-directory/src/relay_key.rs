@@ -112,6 +112,7 @@ impl fmt::Debug for RelayKey {
 
 /// The operating system's randomness, tried out once: what comes later can't fail then.
 fn randomness() -> Result<UnwrapErr<SysRng>, Error> {
-    getrandom::fill(&mut [0; 8]).map_err(|error| Error::Key(format!("no randomness from the operating system: {error}")))?;
+    getrandom::fill(&mut [0; 8])
+        .map_err(|error| Error::Key(format!("no randomness from the operating system: {error}")))?;
     Ok(UnwrapErr(SysRng))
 }

@@ -32,7 +32,8 @@ fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     let mut parts = text.split(between);
     let mut found = [0; 3];
     for (number, digits) in found.iter_mut().zip(digits) {
-        let part = parts.next().filter(|part| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let part =
+            parts.next().filter(|part| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))?;
         *number = part.parse().ok()?;
     }
     parts.next().is_none().then_some(found)

@@ -18,9 +18,7 @@ const RSA_ENCRYPTION: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 
 /// 1.2.840.113549.1.1.11, sha256WithRSAEncryption.
 const SHA256_WITH_RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
 /// Before a digest of SHA-256 in what PKCS#1 v1.5 signs: SEQUENCE { SEQUENCE { 2.16.840.1.101.3.4.2.1, NULL }, OCTET STRING }.
-pub(crate) const DIGEST_INFO: &[u8] = &[
-    0x30, 49, 0x30, 13, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0, 4, 32,
-];
+pub(crate) const DIGEST_INFO: &[u8] = &[0x30, 49, 0x30, 13, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0, 4, 32];
 
 /// What is signed: a key (PKCS#1), named `candor`, from one time to another, in seconds since 1970 and before 2050.
 pub(crate) fn unsigned(key: &[u8], serial: u32, from: u64, until: u64) -> Vec<u8> {

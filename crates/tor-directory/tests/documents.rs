@@ -29,7 +29,10 @@ fn edited(text: &str, from: &str, to: &str) -> String {
 #[test]
 fn the_consensus_says_what_c_tor_wrote() {
     let consensus = verify(CONSENSUS, &IDENTITIES, NOW).unwrap();
-    assert_eq!((consensus.valid_after, consensus.fresh_until, consensus.valid_until), (VALID.start, VALID.start + 20, VALID.end));
+    assert_eq!(
+        (consensus.valid_after, consensus.fresh_until, consensus.valid_until),
+        (VALID.start, VALID.start + 20, VALID.end)
+    );
     assert_eq!(consensus.parameters["ExtendByEd25519ID"], 1);
     assert_eq!(consensus.relays[0].directory_port, Some(56485));
     let names: Vec<_> = consensus.relays.iter().map(|relay| relay.nickname.as_str()).collect();
@@ -114,12 +117,25 @@ fn certificates_are_verified_as_they_are_read() {
     let identities: Vec<_> = all.iter().map(|one| base16ct::upper::encode_string(one.identity())).collect();
     assert_eq!(identities, [IDENTITIES[1], IDENTITIES[0]]);
     assert_eq!(AuthorityCertificate::parse_all("").unwrap(), []);
-    let why = |from: &str, to: &str| AuthorityCertificate::parse_all(&edited(CERTIFICATES, from, to)).unwrap_err().to_string();
+    let why = |from: &str, to: &str| {
+        AuthorityCertificate::parse_all(&edited(CERTIFICATES, from, to)).unwrap_err().to_string()
+    };
     assert!(why("dir-key-expires 2027", "dir-key-expires 2028").ends_with("wrong signature `dir-key-certification`"));
-    assert!(why("fingerprint E1", "fingerprint E2").contains("expected a fingerprint that is SHA-1 of dir-identity-key"));
-    assert!(why("dir-key-certificate-version 3", "dir-key-certificate-version 4").contains("expected dir-key-certificate-version 3"));
-    assert!(why("\ndir-key-published", "\ndir-key-publishee").contains("wrong signature"), "what is missing is not signed");
-    assert!(why("dir-key-expires", "fingerprint E1DD94F0807E4CBBB5BB0B24FE9C1ED3B0A83177\ndir-key-expires").contains("a second time"));
+    assert!(
+        why("fingerprint E1", "fingerprint E2").contains("expected a fingerprint that is SHA-1 of dir-identity-key")
+    );
+    assert!(
+        why("dir-key-certificate-version 3", "dir-key-certificate-version 4")
+            .contains("expected dir-key-certificate-version 3")
+    );
+    assert!(
+        why("\ndir-key-published", "\ndir-key-publishee").contains("wrong signature"),
+        "what is missing is not signed"
+    );
+    assert!(
+        why("dir-key-expires", "fingerprint E1DD94F0807E4CBBB5BB0B24FE9C1ED3B0A83177\ndir-key-expires")
+            .contains("a second time")
+    );
     let cross = CERTIFICATES.split_once("-----BEGIN ID SIGNATURE-----\n").unwrap().1.get(..8).unwrap();
     assert!(why(cross, "AAAAAAAA").ends_with("wrong signature `dir-key-crosscert`"));
     let cut = &CERTIFICATES[..CERTIFICATES.len() / 4];
@@ -135,21 +151,69 @@ fn certificates_are_verified_as_they_are_read() {
 fn documents_out_of_form_are_refused_with_their_line() {
     assert!(Unverified::parse(CONSENSUS).is_ok());
     for (from, to, why) in [
-        ("version 3 microdesc", "version 3", "consensus, line 1: expected network-status-version 3 microdesc; found `network-status-version 3`"),
-        ("vote-status consensus", "vote-status vote", "consensus, line 2: expected vote-status consensus; found `vote-status vote`"),
-        ("valid-until 2026-11-27", "valid-until 2026-11-31", "consensus, line 6: expected a time such as 2026-11-27 19:31:35; found `valid-until 2026-11-31 19:33:20`"),
+        (
+            "version 3 microdesc",
+            "version 3",
+            "consensus, line 1: expected network-status-version 3 microdesc; found `network-status-version 3`",
+        ),
+        (
+            "vote-status consensus",
+            "vote-status vote",
+            "consensus, line 2: expected vote-status consensus; found `vote-status vote`",
+        ),
+        (
+            "valid-until 2026-11-27",
+            "valid-until 2026-11-31",
+            "consensus, line 6: expected a time such as 2026-11-27 19:31:35; found `valid-until 2026-11-31 19:33:20`",
+        ),
         ("fresh-until", "valid-after", "consensus, line 5: `valid-after` stands there a second time; expected it once"),
         ("fresh-until", "fresh-unti", "consensus has no line `fresh-until`"),
-        ("ExtendByEd25519ID=1", "ExtendByEd25519ID=x", "consensus, line 15: expected params with entries such as name=1; found `params AuthDirMaxServersPerAddr=0 ExtendByEd25519ID=x`"),
-        ("r auth1 MU", "r auth1 zU", "consensus, line 28: expected relays in ascending order of their RSA identities, each once; found `auth0`"),
-        ("r auth1 MU", "r auth_1 MU", "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth_1 MUajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127…`"),
-        ("50709 56485\nm 5", "0 56485\nm 5", "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth1 MUajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127.…`"),
-        ("\nm 5He", "\nm 5H", "consensus, line 23: expected m with 32 bytes in Base64; found `m 5HRd8UubSQgJ1r07MlNOiH1y4dWGt0I3RuQWcvLeug`"),
+        (
+            "ExtendByEd25519ID=1",
+            "ExtendByEd25519ID=x",
+            "consensus, line 15: expected params with entries such as name=1; found `params AuthDirMaxServersPerAddr=0 ExtendByEd25519ID=x`",
+        ),
+        (
+            "r auth1 MU",
+            "r auth1 zU",
+            "consensus, line 28: expected relays in ascending order of their RSA identities, each once; found `auth0`",
+        ),
+        (
+            "r auth1 MU",
+            "r auth_1 MU",
+            "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth_1 MUajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127…`",
+        ),
+        (
+            "50709 56485\nm 5",
+            "0 56485\nm 5",
+            "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth1 MUajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127.…`",
+        ),
+        (
+            "\nm 5He",
+            "\nm 5H",
+            "consensus, line 23: expected m with 32 bytes in Base64; found `m 5HRd8UubSQgJ1r07MlNOiH1y4dWGt0I3RuQWcvLeug`",
+        ),
         ("\nm 5He", "\nx 5He", "consensus has no line `m`"),
-        ("w Bandwidth=3", "w Bandwidth=x", "consensus, line 27: expected w with Bandwidth= and a number; found `w Bandwidth=x Unmeasured=1`"),
-        ("pr Conflux=1", "pr Conflux", "consensus, line 26: expected pr with entries such as Relay=2-6; found `pr Conflux Cons=1-2 Desc=1-4 DirCache=2 FlowCtrl=1-2 HSDir=2…`"),
-        ("directory-footer\n", "", "consensus, line 47: expected directory-footer before the signatures; found `directory-signature sha256 E1DD94F0807E4CBBB5BB0B24FE9C1ED3B…`"),
-        ("sha256 E1DD", "sha256 X1DD", "consensus, line 48: expected directory-signature with an algorithm and two digests of 40 hexadecimal digits; found `directory-signature sha256 X1DD94F0807E4CBBB5BB0B24FE9C1ED3B…`"),
+        (
+            "w Bandwidth=3",
+            "w Bandwidth=x",
+            "consensus, line 27: expected w with Bandwidth= and a number; found `w Bandwidth=x Unmeasured=1`",
+        ),
+        (
+            "pr Conflux=1",
+            "pr Conflux",
+            "consensus, line 26: expected pr with entries such as Relay=2-6; found `pr Conflux Cons=1-2 Desc=1-4 DirCache=2 FlowCtrl=1-2 HSDir=2…`",
+        ),
+        (
+            "directory-footer\n",
+            "",
+            "consensus, line 47: expected directory-footer before the signatures; found `directory-signature sha256 E1DD94F0807E4CBBB5BB0B24FE9C1ED3B…`",
+        ),
+        (
+            "sha256 E1DD",
+            "sha256 X1DD",
+            "consensus, line 48: expected directory-signature with an algorithm and two digests of 40 hexadecimal digits; found `directory-signature sha256 X1DD94F0807E4CBBB5BB0B24FE9C1ED3B…`",
+        ),
     ] {
         assert_eq!(Unverified::parse(&edited(CONSENSUS, from, to)).unwrap_err().to_string(), why, "{from}");
     }
@@ -178,7 +242,8 @@ fn microdescriptors_out_of_form_are_refused() {
     assert!(Microdescriptor::split("id ed25519 x\n").is_err());
     let family = |count: usize| {
         let members = format!(" ${}=name", "ab".repeat(20)).repeat(count);
-        let lines = members.as_bytes().chunks(47 * 300).map(|line| format!("family{}\n", str::from_utf8(line).unwrap()));
+        let lines =
+            members.as_bytes().chunks(47 * 300).map(|line| format!("family{}\n", str::from_utf8(line).unwrap()));
         Microdescriptor::parse(&format!("{good}{}", lines.collect::<String>()))
     };
     assert_eq!(family(3).unwrap().family, [[0xab; 20]; 3]);
@@ -190,19 +255,24 @@ fn microdescriptors_out_of_form_are_refused() {
 
 #[test]
 fn too_many_of_anything_is_refused() {
-    let many = |from: &str, piece: &str, count: usize| Unverified::parse(&edited(CONSENSUS, from, &format!("{from}{}", piece.repeat(count))));
-    let flags = |count: usize| many("\ns Authority", &(0..count).map(|number| format!(" F{number}")).collect::<String>(), 1);
+    let many = |from: &str, piece: &str, count: usize| {
+        Unverified::parse(&edited(CONSENSUS, from, &format!("{from}{}", piece.repeat(count))))
+    };
+    let flags =
+        |count: usize| many("\ns Authority", &(0..count).map(|number| format!(" F{number}")).collect::<String>(), 1);
     assert!(flags(50).is_ok());
     assert!(matches!(flags(64), Err(Error::TooMany { what: "flags of a relay", .. })));
     let addresses = |count| many("m 5HeRd8UubSQgJ1r07MlNOiH1y4dWGt0I3RuQWcvLeug\n", "a [::1]:9\n", count);
     assert!(addresses(8).is_ok());
     assert!(matches!(addresses(9), Err(Error::TooMany { what: "addresses of a relay", .. })));
-    let parameters = |count: usize| many("params", &(0..count).map(|number| format!(" p{number}=1")).collect::<String>(), 1);
+    let parameters =
+        |count: usize| many("params", &(0..count).map(|number| format!(" p{number}=1")).collect::<String>(), 1);
     assert!(parameters(900).is_ok());
     assert!(matches!(parameters(1000), Err(Error::TooMany { what: "parameters", .. })));
     let (_, tail) = CONSENSUS.split_once("directory-signature ").unwrap();
     let (first, _) = tail.split_once("directory-signature ").unwrap();
-    let signatures = |count| Unverified::parse(&format!("{CONSENSUS}{}", format!("directory-signature {first}").repeat(count)));
+    let signatures =
+        |count| Unverified::parse(&format!("{CONSENSUS}{}", format!("directory-signature {first}").repeat(count)));
     assert!(signatures(30).is_ok());
     assert!(matches!(signatures(31), Err(Error::TooMany { what: "signatures", .. })));
     let certificates = |count: usize| AuthorityCertificate::parse_all(&CERTIFICATES.repeat(count));

@@ -5,16 +5,21 @@ use candor_onion::directory::onion_key_certificate;
 use candor_onion::link::RelayIdentity;
 use candor_onion::link::certificate::{Certificate, IDENTITY_SIGNING, RsaCross};
 use candor_tor_directory::{Error, RelayKey, RouterDescriptor};
+use digest::Digest;
 use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::{Pkcs1v15Sign, RsaPublicKey};
-use digest::Digest;
 
 const NOW: u64 = 1_795_807_940;
 
 /// The content of the object below a line of that keyword.
 fn object(text: &str, keyword: &str) -> Vec<u8> {
     let (_, rest) = text.split_once(&format!("\n{keyword}")).unwrap_or_else(|| panic!("{keyword}"));
-    let digits: String = rest.lines().skip_while(|line| !line.starts_with("-----BEGIN")).skip(1).take_while(|line| !line.starts_with('-')).collect();
+    let digits: String = rest
+        .lines()
+        .skip_while(|line| !line.starts_with("-----BEGIN"))
+        .skip(1)
+        .take_while(|line| !line.starts_with('-'))
+        .collect();
     Base64::decode_vec(&digits).unwrap()
 }
 

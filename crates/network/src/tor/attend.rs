@@ -124,7 +124,10 @@ fn descriptor(relay: &Relay, key: &TorRelayKey, attendance: &TorAttendance, upti
     let until = relay.now().saturating_add(CERTIFIED);
     let written = relay.tor_descriptor(until, |parts| {
         let SocketAddr::V4(address) = parts.address else {
-            return Err(Error::Internal(format!("{} is no IPv4 address, which C tor's authorities want", parts.address)));
+            return Err(Error::Internal(format!(
+                "{} is no IPv4 address, which C tor's authorities want",
+                parts.address
+            )));
         };
         let (sign, certificate) = &parts.onion_certificate;
         let policy = lines(parts.policy);

@@ -39,11 +39,10 @@ impl FromStr for TorAuthority {
         let wrong = |why: &str| Error::DirectoryAddress { text: text.to_owned(), why: why.to_owned() };
         let (address, identity) = text.split_once('/').ok_or_else(|| wrong("expected ADDRESS:PORT/V3IDENT"))?;
         let address = address.parse().map_err(|_| wrong("expected an address and a port before the slash"))?;
-        let mut bytes = Identity::default();
-        match base16ct::mixed::decode(identity, &mut bytes) {
-            Ok(read) if read.len() == bytes.len() => Ok(Self { address, identity: bytes }),
-            _ => Err(wrong("expected 40 hexadecimal digits after the slash, the authority's v3ident")),
-        }
+        let bytes = base16ct::mixed::decode_vec(identity).ok().and_then(|bytes| bytes.try_into().ok());
+        let identity =
+            bytes.ok_or_else(|| wrong("expected 40 hexadecimal digits after the slash, the authority's v3ident"))?;
+        Ok(Self { address, identity })
     }
 }
 

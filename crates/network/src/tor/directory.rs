@@ -47,7 +47,13 @@ impl TorDirectory {
         let text = authorities.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         let trusted = Authorities::new(authorities.iter().map(|authority| *authority.identity()).collect());
         let trusted = trusted.map_err(|error| Error::DirectoryAddress { text, why: error.to_string() })?;
-        Ok(Self { authorities, trusted, clock: Clock::default(), state: Mutex::default(), fetching: tokio::sync::Mutex::default() })
+        Ok(Self {
+            authorities,
+            trusted,
+            clock: Clock::default(),
+            state: Mutex::default(),
+            fetching: tokio::sync::Mutex::default(),
+        })
     }
 
     /// With another clock than the system's.
@@ -147,14 +153,16 @@ impl TorDirectory {
     /// Fetches a consensus, and the certificates that it needs and that are not known yet.
     async fn fetch(&self, from: &TorAuthority) -> Result<Consensus, Error> {
         let path = "/tor/status-vote/current/consensus-microdesc";
-        let unverified = Unverified::parse(&text(from, path, MOST_CONSENSUS).await?).map_err(|error| said(from, path, error))?;
+        let unverified =
+            Unverified::parse(&text(from, path, MOST_CONSENSUS).await?).map_err(|error| said(from, path, error))?;
         let mut wanted = String::new();
         for signature in unverified.signatures().iter().filter(|one| self.trusted.contains(&one.identity)) {
             let is_its = |known: &AuthorityCertificate| {
                 known.identity() == &signature.identity && known.signing_key_digest() == &signature.signing_key
             };
             if !locked(&self.state).certificates.iter().any(is_its) {
-                let [identity, key] = [&signature.identity, &signature.signing_key].map(|part| base16ct::upper::encode_string(part));
+                let [identity, key] =
+                    [&signature.identity, &signature.signing_key].map(|part| base16ct::upper::encode_string(part));
                 let plus = if wanted.is_empty() { "" } else { "+" };
                 write!(wanted, "{plus}{identity}-{key}").expect("writing to memory");
             }

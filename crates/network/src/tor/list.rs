@@ -31,7 +31,7 @@ pub(super) fn of<'a>(
 fn entry(relay: &Relay, more: &Microdescriptor, crypto: Crypto, test_network: bool) -> Option<ListedRelay> {
     let v3 = match crypto {
         Crypto::Tor1 => 4,
-        Crypto::Cgo => 6,
+        _ => 6,
     };
     let offered = [(HandshakeType::Ntor, 2), (HandshakeType::NtorV3, v3)];
     let offered = offered.into_iter().filter(|(_, version)| relay.protocols.has("Relay", *version));
@@ -108,6 +108,9 @@ mod tests {
         use crate::paths::Candidate as _;
         assert_eq!([0, 1].map(|index| list.relays()[index].is_guard()), [false, true]);
         assert_eq!([0, 1].map(|index| list.relays()[index].is_exit()), [true, false]);
-        assert!(of(&consensus, &|_| None, Crypto::Cgo, false).relays().is_empty(), "without microdescriptors there are none");
+        assert!(
+            of(&consensus, &|_| None, Crypto::Cgo, false).relays().is_empty(),
+            "without microdescriptors there are none"
+        );
     }
 }

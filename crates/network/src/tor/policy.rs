@@ -5,7 +5,8 @@ use candor_onion::directory::Host;
 use std::net::IpAddr;
 
 /// The networks that C tor calls private. A policy that rejects exactly these counts as one that rejects nothing when the authorities sum it up.
-const PRIVATE: [&str; 6] = ["0.0.0.0/8", "169.254.0.0/16", "127.0.0.0/8", "192.168.0.0/16", "10.0.0.0/8", "172.16.0.0/12"];
+const PRIVATE: [&str; 6] =
+    ["0.0.0.0/8", "169.254.0.0/16", "127.0.0.0/8", "192.168.0.0/16", "10.0.0.0/8", "172.16.0.0/12"];
 
 /// The lines, the first that fits an address and a port deciding; what none of them accepts is for the descriptor to reject. Rules of names have none, and neither have those of IPv6 addresses.
 pub(super) fn lines(policy: &Policy) -> Vec<String> {

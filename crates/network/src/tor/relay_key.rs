@@ -31,7 +31,10 @@ impl TorRelayKey {
         match File::open(path) {
             Ok(file) => {
                 let text = files::read_secret(path, file, MOST)?;
-                let wrong = |error: candor_tor_directory::Error| Error::KeyFile { path: path.to_owned(), why: error.to_string() };
+                let wrong = |error: candor_tor_directory::Error| Error::KeyFile {
+                    path: path.to_owned(),
+                    why: error.to_string(),
+                };
                 RelayKey::from_pem(&text).map(Self).map_err(wrong)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {

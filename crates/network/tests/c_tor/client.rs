@@ -5,15 +5,15 @@ use crate::programs::Programs;
 use crate::{LENGTH, fetch};
 use candor_network::tor::TorDirectory;
 use candor_network::{Client, ClientOptions, Crypto, Error, HandshakeType, ListedRelay, RelayList, Target};
-use candor_onion::circuit::{Cause, Failure};
 use candor_onion::cell::DestroyReason;
+use candor_onion::circuit::{Cause, Failure};
 use std::time::{Duration, Instant};
 
 /// A relay that has just started ends circuits when it finds its address, though it needs none of them ended: then another is built.
 const ATTEMPTS: usize = 4;
 
 /// The relays, once the consensus lists so many exits that can be reached.
-pub async fn relays(network: &Private, directory: &TorDirectory, crypto: Crypto, exits: usize) -> RelayList {
+pub(crate) async fn relays(network: &Private, directory: &TorDirectory, crypto: Crypto, exits: usize) -> RelayList {
     let since = Instant::now();
     loop {
         let list = async { directory.relays(&*directory.consensus().await?, crypto, true).await };
@@ -27,7 +27,7 @@ pub async fn relays(network: &Private, directory: &TorDirectory, crypto: Crypto,
     }
 }
 
-pub fn directory(network: &Private) -> TorDirectory {
+pub(crate) fn directory(network: &Private) -> TorDirectory {
     TorDirectory::new(network.authorities.iter().map(|text| text.parse().unwrap()).collect()).unwrap()
 }
 
@@ -46,7 +46,8 @@ async fn our_client_builds_circuits_from_the_consensus_of_two_authorities() {
         assert_eq!(list.relays().len(), 5, "two authorities, which are relays too, and three relays");
         let path: Vec<_> = list.relays().iter().filter(|relay| relay.is_exit()).collect();
         let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
-        let circuit = built(&client, &path, handshake).await.unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
+        let circuit =
+            built(&client, &path, handshake).await.unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
         fetch(&circuit, &target, LENGTH).await;
     }
     // Its own identity is what an authority is trusted for: with others', the same documents are refused.
@@ -60,7 +61,7 @@ async fn our_client_builds_circuits_from_the_consensus_of_two_authorities() {
 }
 
 /// A circuit. C tor's relays may end one by FINISHED shortly after their start; then it is built anew, a few times at most.
-pub async fn built(
+pub(crate) async fn built(
     client: &Client,
     path: &[&ListedRelay],
     handshake: HandshakeType,

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// What is fetched through each circuit, in bytes.
-pub const LENGTH: u64 = 20_000_000;
+pub(crate) const LENGTH: u64 = 20_000_000;
 
 /// A relay in no network: it knows no directory, is an exit to this machine, and carries for whoever comes.
 const ALONE: &str = "
@@ -92,12 +92,12 @@ async fn open(circuit: &Circuit, port: u16) -> CircuitStream {
 }
 
 /// Fetches so many bytes through a circuit, and checks each.
-pub async fn fetch(circuit: &Circuit, target: &Target, length: u64) {
+pub(crate) async fn fetch(circuit: &Circuit, target: &Target, length: u64) {
     get(open(circuit, target.address().port()).await, target, length).await;
 }
 
 /// The same over a stream that leads to the target.
-pub async fn get(stream: impl AsyncRead + AsyncWrite + Unpin, target: &Target, length: u64) {
+pub(crate) async fn get(stream: impl AsyncRead + AsyncWrite + Unpin, target: &Target, length: u64) {
     let url = http::Url::parse(&format!("http://{}/bytes/{length}", target.address())).unwrap();
     let mut bytes = Vec::new();
     let answer = http::get(stream, &url, PATIENCE, |piece| {
@@ -116,8 +116,7 @@ async fn twenty_megabytes_come_through_three_relays_of_c_tors() {
         .map(|_| {
             let folder = tempfile::tempdir().unwrap();
             let data = folder.path().join("data");
-            let process =
-                Process::start(&programs, folder.path(), &format!("DataDirectory {}{ALONE}", data.display()));
+            let process = Process::start(&programs, folder.path(), &format!("DataDirectory {}{ALONE}", data.display()));
             (folder, process)
         })
         .collect();

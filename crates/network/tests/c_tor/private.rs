@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long anything of C tor's may take.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What all have in common beside the authorities' lines.
 const COMMON: &str = "
@@ -52,9 +52,9 @@ ServerDNSTestAddresses
 ";
 
 /// A network. Its processes end with it.
-pub struct Private {
+pub(crate) struct Private {
     /// `ADDRESS/V3IDENT` of each authority.
-    pub authorities: Vec<String>,
+    pub(crate) authorities: Vec<String>,
     /// The authorities' lines for every configuration.
     lines: String,
     processes: Vec<(String, Process)>,
@@ -70,9 +70,13 @@ struct Draft {
 
 impl Private {
     /// Starts authorities and relays, named `authority0`, `relay0` and so on.
-    pub fn start(programs: &Programs, authorities: usize, relays: usize) -> Self {
-        let mut network =
-            Self { authorities: Vec::new(), lines: String::new(), processes: Vec::new(), folder: tempfile::tempdir().unwrap() };
+    pub(crate) fn start(programs: &Programs, authorities: usize, relays: usize) -> Self {
+        let mut network = Self {
+            authorities: Vec::new(),
+            lines: String::new(),
+            processes: Vec::new(),
+            folder: tempfile::tempdir().unwrap(),
+        };
         let mut drafts = Vec::new();
         for number in 0..authorities {
             let name = format!("authority{number}");
@@ -82,7 +86,8 @@ impl Private {
             let fingerprint = programs.fingerprint(&draft.data);
             network.authorities.push(format!("{directory}/{identity}"));
             let port = draft.links.port();
-            network.lines += &format!("DirAuthority {name} orport={port} no-v2 v3ident={identity} {directory} {fingerprint}\n");
+            network.lines +=
+                &format!("DirAuthority {name} orport={port} no-v2 v3ident={identity} {directory} {fingerprint}\n");
             drafts.push((name, draft));
         }
         for (name, draft) in drafts {
@@ -97,7 +102,7 @@ impl Private {
     }
 
     /// Starts one more of that name.
-    pub fn run(&mut self, programs: &Programs, name: &str, own: &str) {
+    pub(crate) fn run(&mut self, programs: &Programs, name: &str, own: &str) {
         let data = self.make_folder(name);
         let all = format!("{}Nickname {name}\nDataDirectory {}\n{COMMON}{own}", self.lines, data.display());
         let process = Process::start(programs, &data, &all);
@@ -105,12 +110,12 @@ impl Private {
     }
 
     /// What one of that name has said.
-    pub fn said(&self, name: &str) -> String {
+    pub(crate) fn said(&self, name: &str) -> String {
         self.processes.iter().find(|(known, _)| known == name).expect("a process of that name").1.said()
     }
 
     /// Fails if any process has ended, or that took too long: with what all have said.
-    pub fn check(&self, since: Instant, what: &str) {
+    pub(crate) fn check(&self, since: Instant, what: &str) {
         let ended = self.processes.iter().find(|(_, process)| process.has_ended());
         let why = match ended {
             Some((name, _)) => format!("{name} has ended"),
@@ -121,7 +126,7 @@ impl Private {
     }
 
     /// What all have said.
-    pub fn all_said(&self) -> String {
+    pub(crate) fn all_said(&self) -> String {
         self.processes.iter().map(|(name, process)| format!("--- {name}\n{}", process.said())).collect()
     }
 
@@ -136,6 +141,6 @@ impl Private {
 }
 
 /// An address that nobody listens at, in a moment at least.
-pub fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

@@ -7,19 +7,20 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 /// `tor` and `tor-gencert`.
-pub struct Programs {
-    pub tor: PathBuf,
+pub(crate) struct Programs {
+    pub(crate) tor: PathBuf,
     gencert: PathBuf,
 }
 
 impl Programs {
     /// Those to test against, or why there are none.
-    pub fn find() -> Result<Self, String> {
+    pub(crate) fn find() -> Result<Self, String> {
         let tor = std::env::var_os("CANDOR_TOR").map_or_else(|| PathBuf::from("tor"), PathBuf::from);
         let said = Command::new(&tor).arg("--version").output();
         let said = said.map_err(|error| format!("`{}` can't be run: {error}", tor.display()))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        let version = said.strip_prefix("Tor version ").and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+        let version =
+            said.strip_prefix("Tor version ").and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
         let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
         match numbers.as_slice() >= [0, 4, 9].as_slice() {
             // Beside it in the package, or both in the search path.
@@ -29,7 +30,7 @@ impl Programs {
     }
 
     /// The same, or tells that the test is skipped.
-    pub fn or_skip() -> Option<Self> {
+    pub(crate) fn or_skip() -> Option<Self> {
         match Self::find() {
             Ok(programs) => Some(programs),
             Err(why) => {
@@ -41,7 +42,7 @@ impl Programs {
     }
 
     /// Makes an authority's keys in a data directory, for the directory at that address. Its `v3ident`.
-    pub fn make_authority(&self, data: &Path, address: &str) -> String {
+    pub(crate) fn make_authority(&self, data: &Path, address: &str) -> String {
         let keys = data.join("keys");
         let mut making = Command::new(&self.gencert)
             .args(["--create-identity-key", "--passphrase-fd", "0", "-m", "1", "-a", address])
@@ -61,7 +62,7 @@ impl Programs {
     }
 
     /// The RSA fingerprint of whoever has that data directory. Makes the key if there is none.
-    pub fn fingerprint(&self, data: &Path) -> String {
+    pub(crate) fn fingerprint(&self, data: &Path) -> String {
         let said = Command::new(&self.tor)
             .args(["--quiet", "--list-fingerprint", "-f", "/dev/null", "--ignore-missing-torrc", "--DataDirectory"])
             .arg(data)
@@ -75,14 +76,14 @@ impl Programs {
 }
 
 /// A process of C tor's. It is killed on drop.
-pub struct Process {
+pub(crate) struct Process {
     child: Mutex<Child>,
     folder: PathBuf,
 }
 
 impl Process {
     /// Starts `tor` with that configuration; its output goes into a folder, which is there.
-    pub fn start(programs: &Programs, folder: &Path, configuration: &str) -> Self {
+    pub(crate) fn start(programs: &Programs, folder: &Path, configuration: &str) -> Self {
         let at = |name: &str| folder.join(name);
         fs::write(at("torrc"), configuration).unwrap();
         // Files and not pipes: whoever waits for the end of a pipe would wait for every process that holds it.
@@ -98,11 +99,11 @@ impl Process {
     }
 
     /// What it has said.
-    pub fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         fs::read_to_string(self.folder.join("out")).unwrap_or_default()
     }
 
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.child.lock().unwrap().try_wait().unwrap().is_some()
     }
 }

@@ -5,7 +5,9 @@ use crate::private::{Private, free_address};
 use crate::programs::Programs;
 use crate::{fetch, get};
 use candor_network::tor::{TorAttendance, TorDirectory, TorRelayKey, attend};
-use candor_network::{Client, ClientOptions, Crypto, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayKeys, Target};
+use candor_network::{
+    Client, ClientOptions, Crypto, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayKeys, Target,
+};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -45,7 +47,9 @@ impl Ours {
         let attending = {
             let (relay, told) = (Arc::clone(&relay), Arc::clone(&told));
             tokio::spawn(async move {
-                let hear = |step: Result<String, _>| told.lock().unwrap().push(step.unwrap_or_else(|error: candor_network::Error| error.to_string()));
+                let hear = |step: Result<String, _>| {
+                    told.lock().unwrap().push(step.unwrap_or_else(|error: candor_network::Error| error.to_string()))
+                };
                 attend(&relay, &key, &directory, &TorAttendance::default(), hear).await;
             })
         };
@@ -63,16 +67,20 @@ async fn listed(network: &Private, directory: &TorDirectory, names: &[&str], our
     loop {
         let read = async {
             let consensus = directory.consensus().await?;
-            let is_guard = |name: &&str| consensus.relays.iter().any(|relay| relay.nickname == **name && relay.is("Guard") && relay.is("Stable"));
+            let is_guard = |name: &&str| {
+                consensus.relays.iter().any(|relay| relay.nickname == **name && relay.is("Guard") && relay.is("Stable"))
+            };
             let all = names.iter().all(|name| is_guard(name));
-            let flags: Vec<_> = consensus.relays.iter().map(|relay| format!("{} {:?}", relay.nickname, relay.flags)).collect();
+            let flags: Vec<_> =
+                consensus.relays.iter().map(|relay| format!("{} {:?}", relay.nickname, relay.flags)).collect();
             let list = directory.relays(&consensus, Crypto::Cgo, true).await?;
             Ok::<_, candor_network::Error>((all, flags.join("\n"), list))
         };
         let why = match read.await {
             Ok((true, _, list)) => {
                 let mut relays = list.into_relays();
-                let mut take = |name: &&str| relays.swap_remove(relays.iter().position(|relay| relay.label() == **name).unwrap());
+                let mut take =
+                    |name: &&str| relays.swap_remove(relays.iter().position(|relay| relay.label() == **name).unwrap());
                 return names.iter().map(|name| take(name)).collect();
             }
             Ok((false, flags, _)) => format!("waiting for {names:?} in\n{flags}"),
@@ -134,7 +142,8 @@ async fn c_tors_authority_lists_our_relays_and_clients_of_both_go_through_relays
     assert!(ours[2].told().contains("published to"), "though it took its descriptor: {}", ours[2].told());
 
     let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let clients = [("guard", [ours0, relay0, relay1]), ("middle", [relay0, ours0, relay1]), ("exit", [relay0, relay1, ours0])];
+    let clients =
+        [("guard", [ours0, relay0, relay1]), ("middle", [relay0, ours0, relay1]), ("exit", [relay0, relay1, ours0])];
     let socks = clients.map(|(name, path)| (name, start_client(&mut network, &programs, name, path)));
 
     // Our client meanwhile: a relay of ours between two of theirs, and one of theirs between two of ours.
@@ -142,7 +151,8 @@ async fn c_tors_authority_lists_our_relays_and_clients_of_both_go_through_relays
         for (handshake, crypto) in [(HandshakeType::Ntor, Crypto::Tor1), (HandshakeType::NtorV3, Crypto::Cgo)] {
             let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
             let circuit = built(&client, &path, handshake).await;
-            let circuit = circuit.unwrap_or_else(|error| panic!("{handshake}, {path:?}: {error}\n{}", network.all_said()));
+            let circuit =
+                circuit.unwrap_or_else(|error| panic!("{handshake}, {path:?}: {error}\n{}", network.all_said()));
             fetch(&circuit, &target, LENGTH).await;
         }
     }

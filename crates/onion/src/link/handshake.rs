@@ -374,13 +374,7 @@ fn claimed_rsa(cell: &Authenticate) -> Result<&[u8; 32], Error> {
 
 /// The body of AUTHENTICATE up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. `rsa` has CID and
 /// SID, which are zero for a relay without an RSA identity, and `ed25519` the initiator's and the responder's identities.
-fn signed_part(
-    rsa: [&[u8; 32]; 2],
-    ed25519: [&[u8; 32]; 2],
-    slog: Sha256,
-    clog: Sha256,
-    binding: &Binding,
-) -> Vec<u8> {
+fn signed_part(rsa: [&[u8; 32]; 2], ed25519: [&[u8; 32]; 2], slog: Sha256, clog: Sha256, binding: &Binding) -> Vec<u8> {
     let mut body = TYPE.to_vec();
     rsa.into_iter().chain(ed25519).for_each(|identity| body.extend_from_slice(identity));
     body.extend_from_slice(&slog.finalize());

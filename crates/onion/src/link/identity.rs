@@ -1,8 +1,8 @@
 //! A relay's keys for links, and what it signs with them.
 
+use super::EXPORTER_CONTEXT;
 use super::certificate::{Certificate, IDENTITY_SIGNING, RSA_CROSS, SIGNING_AUTH, SIGNING_LINK};
 use super::rsa::{RSA_IDENTITY, RsaIdentity};
-use super::EXPORTER_CONTEXT;
 use crate::cell::payload::{CertEntry, Certs};
 use alloc::vec::Vec;
 use core::fmt;

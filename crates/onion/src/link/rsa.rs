@@ -88,7 +88,7 @@ fn rsa_key(certificate: &[u8]) -> Option<&[u8]> {
 fn element<'a>(from: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     let (head, rest) = from.split_first_chunk::<2>()?;
     let (length, rest) = match head[1] {
-        short @ ..0x80 => (usize::from(short), rest),
+        short @ ..=0x7f => (usize::from(short), rest),
         0x81 => (usize::from(*rest.first()?), &rest[1..]),
         0x82 => rest.split_first_chunk::<2>().map(|(length, rest)| (usize::from(u16::from_be_bytes(*length)), rest))?,
         _ => return None,

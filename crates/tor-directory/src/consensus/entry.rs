@@ -59,7 +59,8 @@ impl Draft {
         const EXPECTED: &str = "r with a nickname, an identity, a time, an IPv4 address and two ports";
         let wrong = || item.wrong(EXPECTED);
         let [nickname, identity, date, time, address, port, directory_port] = item.first(EXPECTED)?;
-        let is_nickname = (1..=19).contains(&nickname.len()) && nickname.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_nickname =
+            (1..=19).contains(&nickname.len()) && nickname.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_nickname || time::parse(date, time).is_none() {
             return Err(wrong());
         }
@@ -86,7 +87,11 @@ impl Draft {
                 let [address] = item.first(EXPECTED)?;
                 let address = address.parse().map_err(|_| item.wrong(EXPECTED))?;
                 if self.addresses.len() > MOST_ADDRESSES {
-                    return Err(Error::TooMany { document: DOCUMENT, what: "addresses of a relay", most: MOST_ADDRESSES });
+                    return Err(Error::TooMany {
+                        document: DOCUMENT,
+                        what: "addresses of a relay",
+                        most: MOST_ADDRESSES,
+                    });
                 }
                 self.addresses.push(address);
                 Ok(())
