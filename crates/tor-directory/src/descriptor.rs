@@ -95,6 +95,11 @@ impl RouterDescriptor<'_> {
         // C tor takes no more than 31 bits.
         let bandwidth = (u64::from(self.bandwidth) * 1000).min(i32::MAX as u64).to_string();
         put(&mut text, &["bandwidth", &bandwidth, &bandwidth, &bandwidth]);
+        let (tap, certificate) = self.rsa.tap(self.identity.id())?;
+        put(&mut text, &["onion-key"]);
+        put_object(&mut text, "RSA PUBLIC KEY", &tap);
+        put(&mut text, &["onion-key-crosscert"]);
+        put_object(&mut text, "CROSSCERT", &certificate);
         put(&mut text, &["signing-key"]);
         put_object(&mut text, "RSA PUBLIC KEY", self.rsa.public());
         let (sign, certificate) = self.ntor_certificate;

@@ -28,6 +28,9 @@ pub struct RelayKey {
     key: RsaPrivateKey,
     /// PKCS#1's DER of the public key.
     public: Vec<u8>,
+    /// A key of the handshake TAP, which nobody uses any more and authorities still want in descriptors, until a parameter of the network says otherwise (`publish-dummy-tap-key`). New at each start,
+    /// since it serves nothing.
+    tap: RsaPrivateKey,
 }
 
 impl RelayKey {
@@ -36,7 +39,7 @@ impl RelayKey {
     /// # Errors
     /// [`Error::Key`] if the operating system gives no randomness.
     pub fn generate() -> Result<Self, Error> {
-        Self::new(RsaPrivateKey::new(&mut randomness()?, BITS).map_err(|error| Error::Key(error.to_string()))?)
+        Self::new(generate()?)
     }
 
     /// Reads an identity from PEM (PKCS#1).
@@ -54,7 +57,7 @@ impl RelayKey {
 
     fn new(key: RsaPrivateKey) -> Result<Self, Error> {
         let public = key.as_public_key().to_pkcs1_der().map_err(|error| Error::Key(error.to_string()))?;
-        Ok(Self { public: public.as_bytes().to_vec(), key })
+        Ok(Self { public: public.as_bytes().to_vec(), key, tap: generate()? })
     }
 
     /// The identity in PEM (PKCS#1), for a file that its owner alone may read.
@@ -97,10 +100,16 @@ impl RelayKey {
         &self.public
     }
 
-    /// Signs a digest by PKCS#1 v1.5, without its name unless it stands in front of it.
+    /// The public key of TAP, PKCS#1's DER, and its certificate for the relay's identities (dir-spec, `onion-key-crosscert`).
+    pub(crate) fn tap(&self, ed25519: &[u8; 32]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let public = self.tap.as_public_key().to_pkcs1_der().map_err(|error| Error::Key(error.to_string()))?;
+        let certificate = sign(&self.tap, &[&self.fingerprint()[..], ed25519].concat())?;
+        Ok((public.as_bytes().to_vec(), certificate))
+    }
+
+    /// Signs a digest.
     pub(crate) fn sign(&self, digest: &[u8]) -> Result<Vec<u8>, Error> {
-        let signature = self.key.sign_with_rng(&mut randomness()?, Pkcs1v15Sign::new_unprefixed(), digest);
-        signature.map_err(|error| Error::Key(error.to_string()))
+        sign(&self.key, digest)
     }
 }
 
@@ -108,6 +117,16 @@ impl fmt::Debug for RelayKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RelayKey({})", base16ct::upper::encode_string(&self.fingerprint()))
     }
+}
+
+fn generate() -> Result<RsaPrivateKey, Error> {
+    RsaPrivateKey::new(&mut randomness()?, BITS).map_err(|error| Error::Key(error.to_string()))
+}
+
+/// Signs a digest by PKCS#1 v1.5, without its name unless it stands in front of it.
+fn sign(key: &RsaPrivateKey, digest: &[u8]) -> Result<Vec<u8>, Error> {
+    let signature = key.sign_with_rng(&mut randomness()?, Pkcs1v15Sign::new_unprefixed(), digest);
+    signature.map_err(|error| Error::Key(error.to_string()))
 }
 
 /// The operating system's randomness, tried out once: what comes later can't fail then.

@@ -66,6 +66,8 @@ fn a_descriptor_is_signed_by_both_identities_and_certifies_its_keys() {
     assert_eq!(signing.signer, *identity.id());
     assert_eq!(object(&text, "ntor-onion-key-crosscert"), certificate);
     let key = object(&text, "signing-key");
+    let cross = [&rsa.fingerprint()[..], identity.id()].concat();
+    assert!(is_signed(&object(&text, "onion-key"), &cross, &object(&text, "onion-key-crosscert")));
     let (signed, _) = text.split_once("-----BEGIN SIGNATURE").unwrap();
     let signature = object(&text, "router-signature");
     assert!(is_signed(&key, &sha1::Sha1::digest(signed), &signature));

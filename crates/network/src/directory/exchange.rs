@@ -23,6 +23,8 @@ const MOST_REASON: usize = 500;
 pub(crate) struct Reply {
     pub(super) status: u16,
     pub(crate) body: Vec<u8>,
+    /// What stands behind the status.
+    reason: Option<String>,
     pub(super) etag: Option<String>,
     /// The directory's clock, in seconds since 1970.
     pub(super) time: Option<u64>,
@@ -35,7 +37,11 @@ impl Reply {
             200 | 204 => Ok(self),
             status => {
                 // Whatever a stranger says is shown as one line of text.
-                let text = String::from_utf8_lossy(&self.body[..self.body.len().min(MOST_REASON)]);
+                let text = match (&self.body[..], &self.reason) {
+                    ([], Some(reason)) => reason.as_bytes(),
+                    (body, _) => body,
+                };
+                let text = String::from_utf8_lossy(&text[..text.len().min(MOST_REASON)]);
                 let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
                 Err(failed(url, format!("answered with status {status}: {}", text.trim())))
             }
@@ -120,7 +126,8 @@ async fn exchange(
         })?;
         let header = |name| answer.header(name).map(ToOwned::to_owned);
         let time = header(TIME_HEADER).and_then(|time| time.parse().ok());
-        Ok(Reply { status: answer.status, etag: header("etag"), time, body: received })
+        let etag = header("etag");
+        Ok(Reply { status: answer.status, etag, time, body: received, reason: answer.reason })
     };
     let late = |_| failed(url, format!("took more than {} s for an answer", WHOLE.as_secs()));
     timeout(WHOLE, whole).await.map_err(late)?

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long anything of C tor's may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What all have in common beside the authorities' lines.
 const COMMON: &str = "
@@ -39,6 +39,7 @@ TestingDirAuthVoteExit *
 TestingDirAuthVoteGuard *
 TestingMinFastFlagThreshold 0
 TestingMinExitFlagThreshold 0
+AuthDirVoteStableGuaranteeMinUptime 1 second
 ";
 
 const RELAY: &str = "
