@@ -78,12 +78,16 @@ fn line(directory: &Path) -> Option<String> {
     Some(relay.to_string())
 }
 
-/// A fresh relay of C tor's refuses every stream until it has found that it can be reached, and written its own descriptor.
+/// A fresh relay of C tor's refuses every stream until it has found that it can be reached, and written its own descriptor (EXITPOLICY); and as an exit those of circuits that come from no relay that
+/// its consensus has and that has proved its RSA identity (MISC): its consensus may be older than ours.
 async fn open(circuit: &Circuit, port: u16) -> CircuitStream {
+    let since = Instant::now();
     loop {
         match circuit.open("127.0.0.1", port).await {
             Ok(stream) => return stream,
-            Err(Error::Stream { reason: EndReason::EXITPOLICY, .. }) => {
+            Err(Error::Stream { reason: EndReason::EXITPOLICY | EndReason::MISC, .. })
+                if since.elapsed() < PATIENCE =>
+            {
                 tokio::time::sleep(Duration::from_millis(200)).await
             }
             Err(error) => panic!("{error}"),
