@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// C tor, behind a script that tells the loader where its libraries are. The path of the script.
+/// C tor, behind a script that tells the loader where its libraries are, with another of the kind for its `tor-gencert` beside it. The path of the first.
 ///
 /// # Errors
 /// Why there is no tor to test against here.
@@ -20,16 +20,19 @@ pub(crate) fn tor(target: &Path) -> Result<PathBuf, Failure> {
     let apt = Apt::at(&at)?;
     let root = at.join("root");
     let version = apt.unpack_with_libraries("tor", &root)?;
-    let script = at.join("tor");
     let folders: Vec<String> = library_folders(&root).iter().map(|folder| quoted(folder)).collect();
-    let text = format!(
-        "#!/bin/sh\nLD_LIBRARY_PATH={}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}} exec {} \"$@\"\n",
-        folders.join(":"),
-        quoted(&root.join("usr/bin/tor"))
-    );
-    write(&script, &text)?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
-        .map_err(|error| format!("cannot make {} executable: {error}", script.display()))?;
+    for name in ["tor", "tor-gencert"] {
+        let script = at.join(name);
+        let text = format!(
+            "#!/bin/sh\nLD_LIBRARY_PATH={}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}} exec {} \"$@\"\n",
+            folders.join(":"),
+            quoted(&root.join("usr/bin").join(name))
+        );
+        write(&script, &text)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
+            .map_err(|error| format!("cannot make {} executable: {error}", script.display()))?;
+    }
+    let script = at.join("tor");
     let mut asked = program(&script);
     asked.arg("--version");
     let said = quiet_step("starting tor", asked)?;

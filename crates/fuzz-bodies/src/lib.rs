@@ -16,3 +16,4 @@ pub mod opaque;
 pub mod opaque_ffi;
 pub mod primitives;
 pub mod suite;
+pub mod tor_directory;

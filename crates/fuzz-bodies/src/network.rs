@@ -6,6 +6,7 @@ use candor_network::metrics;
 use candor_network::paths::{GuardRules, Guards};
 use candor_network::proxy::socks::{self, Handshake, Reply, Step};
 use candor_network::proxy::{CircuitReading, connect_target};
+use candor_network::tor::TorAuthority;
 use candor_network::{NetworkFile, Policy, RelayKeys, RelayList, Watched};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -47,9 +48,12 @@ pub fn authority_keys(data: &[u8]) {
     assert_eq!(again.fingerprint(), keys.fingerprint());
 }
 
-/// A directory's address from anywhere: an error, or one that prints as itself.
+/// A directory's address from anywhere, or that of an authority of Tor's: an error, or one that prints as itself.
 pub fn directory_address(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
+    if let Ok(authority) = text.parse::<TorAuthority>() {
+        assert_eq!(authority.to_string().parse(), Ok(authority));
+    }
     let Ok(address) = text.parse::<DirectoryAddress>() else { return };
     assert_eq!(address.to_string().parse(), Ok(address));
 }

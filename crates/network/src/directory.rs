@@ -21,7 +21,7 @@ mod attend;
 mod authority;
 mod authority_keys;
 mod client;
-mod exchange;
+pub(crate) mod exchange;
 mod names;
 mod places;
 mod probes;
@@ -33,6 +33,8 @@ mod seats;
 mod served;
 
 pub use address::{Directories, DirectoryAddress};
+#[cfg(feature = "tor")]
+pub(crate) use attend::Due;
 pub use attend::{Attendance, attend};
 pub use authority::{Authority, AuthorityConfig, AuthorityEvent, AuthorityHeld};
 pub use authority_keys::AuthorityKeys;

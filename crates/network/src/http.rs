@@ -3,6 +3,7 @@
 use crate::Error;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
+use hyper::ext::ReasonPhrase;
 use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING, USER_AGENT};
 use hyper::http::request::Builder;
 use hyper::server::conn::http1 as server;
@@ -124,6 +125,8 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of body that were given to the sink.
     pub length: u64,
+    /// What stands behind the status, if it is not what usually stands there: C tor's directories say so why they refuse something.
+    pub(crate) reason: Option<String>,
     headers: HeaderMap,
 }
 
@@ -207,7 +210,9 @@ async fn receive(
             sink(&data).map_err(|error| Error::Internal(format!("can't write the page: {error}")))?;
         }
     }
-    Ok(Answer { status: head.status.as_u16(), length, headers: head.headers })
+    let reason = head.extensions.get::<ReasonPhrase>();
+    let reason = reason.map(|reason| String::from_utf8_lossy(reason.as_bytes()).into_owned());
+    Ok(Answer { status: head.status.as_u16(), length, reason, headers: head.headers })
 }
 
 /// What went wrong, in the words of whoever noticed first: hyper wraps the stream's errors in its own.

@@ -22,7 +22,7 @@ use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
 use candor_onion::directory;
 use candor_onion::handshake::HandshakeType;
-use candor_onion::link::RelayIdentity;
+use candor_onion::link::{RelayIdentity, RsaIdentity};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -94,6 +94,8 @@ pub struct RelayKeys {
     id: [u8; 32],
     /// Those that are listed, and then older ones that are still accepted.
     onion: Vec<OnionSet>,
+    /// SHA-1 of an RSA identity, and that identity, for networks of C tor's. No file of ours keeps it.
+    rsa: Option<([u8; 20], RsaIdentity)>,
     /// The file that keeps them.
     path: Option<PathBuf>,
 }
@@ -125,7 +127,7 @@ impl RelayKeys {
 
     fn new(identity: Zeroizing<[u8; 32]>, onion: Vec<OnionSet>) -> Result<Self, Error> {
         let id = *RelayIdentity::from_seeds(&identity, &[0; 32], &[0; 32], 0).id();
-        Ok(Self { identity, id, onion, path: None })
+        Ok(Self { identity, id, onion, rsa: None, path: None })
     }
 
     /// The keys in the file, or fresh ones that are then in the file. A relay that is started with them keeps the file up to date.
@@ -144,6 +146,16 @@ impl RelayKeys {
         };
         keys.path = Some(path.to_owned());
         Ok(keys)
+    }
+
+    /// The same keys with an RSA identity, by which C tor's clients and relays know the relay beside the other: `fingerprint` is SHA-1 of it, and what `ntor` names it by.
+    #[must_use]
+    pub fn with_rsa(self, fingerprint: [u8; 20], identity: RsaIdentity) -> Self {
+        Self { rsa: Some((fingerprint, identity)), ..self }
+    }
+
+    fn fingerprint(&self) -> Option<[u8; 20]> {
+        self.rsa.as_ref().map(|(fingerprint, _)| *fingerprint)
     }
 
     fn load(path: &Path, file: File) -> Result<Self, Error> {
@@ -220,7 +232,14 @@ impl RelayKeys {
     ) -> Result<ListedRelay, Error> {
         let set = &self.onion[0];
         let kems = [0, 1, 2].map(|index| set.secrets.kems[index].1.clone());
-        ListedRelay::new(name, address, self.id, set.x25519_public, kems, handshakes)
+        ListedRelay::new(name, address, self.id, self.fingerprint(), set.x25519_public, kems, handshakes)
+    }
+
+    /// The public onion key of `ntor`, and its certificate for the identity until then, in seconds since 1970, with the sign of its point: for a descriptor of Tor's.
+    #[cfg(feature = "tor")]
+    pub(crate) fn onion_certificate(&self, until: u64) -> ([u8; 32], (u8, Vec<u8>)) {
+        let set = &self.onion[0];
+        (set.x25519_public, directory::onion_key_certificate(&set.secrets.x25519, &self.id, until))
     }
 
     /// A signed descriptor for a directory, made at `at`: what the relay's line says, and `words`.
@@ -267,12 +286,16 @@ impl RelayKeys {
     /// All onion keys that are accepted.
     pub(crate) fn onion_keys(&self, handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let sets: Vec<_> = self.onion.iter().map(|set| &set.secrets).collect();
-        OnionSecrets::offer(&sets, &self.id, handshakes)
+        OnionSecrets::offer(&sets, &self.id, self.fingerprint(), handshakes)
     }
 
     /// The identity with fresh keys below it, for links made from now on.
     pub(crate) fn link_identity(&self, now: u64) -> Result<RelayIdentity, Error> {
-        Ok(RelayIdentity::from_seeds(&self.identity, &*random()?, &*random()?, now))
+        let identity = RelayIdentity::from_seeds(&self.identity, &*random()?, &*random()?, now);
+        Ok(match &self.rsa {
+            Some((_, rsa)) => identity.with_rsa(rsa.clone()),
+            None => identity,
+        })
     }
 
     /// Whether onion keys have to be made, dated anew or dropped. Ask only by a clock that is believed.

@@ -33,6 +33,8 @@ mod relay_list;
 mod stream;
 mod target;
 mod tls;
+#[cfg(feature = "tor")]
+pub mod tor;
 mod web;
 
 pub use candor_onion::circuit::Limits;

@@ -54,8 +54,15 @@ impl OnionSecrets {
         (reply, candor_onion::layer::RelayLayer::new(candor_onion::layer::Crypto::Tor1, &keys).unwrap())
     }
 
-    /// The keys for `handshakes`, ready for use by the relay with this identity. An onionskin may be for any of the `sets`.
-    pub(crate) fn offer(sets: &[&Self], identity: &[u8; 32], handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
+    /// The keys for `handshakes`, ready for use by the relay with this identity, which `ntor` names by SHA-1 of its RSA identity if it has one. An onionskin may be for any of the
+    /// `sets`.
+    pub(crate) fn offer(
+        sets: &[&Self],
+        identity: &[u8; 32],
+        rsa_identity: Option<[u8; 20]>,
+        handshakes: &[HandshakeType],
+    ) -> Result<OnionKeys, Error> {
+        let named = rsa_identity.unwrap_or_else(|| legacy_identity(identity));
         let mut keys = OnionKeys::default();
         for handshake in handshakes {
             /// The static key pair of one KEM, parsed.
@@ -79,7 +86,7 @@ impl OnionSecrets {
                 }};
             }
             keys = match handshake {
-                HandshakeType::Ntor => add!(NtorDefault, |h, x, set| h.relay(legacy_identity(identity), x)),
+                HandshakeType::Ntor => add!(NtorDefault, |h, x, set| h.relay(named, x)),
                 HandshakeType::NtorV3 => add!(NtorV3Default, |h, x, set| h.relay(*identity, x)),
                 HandshakeType::Hybrid512 => add!(Hybrid512, |h, x, set| h.relay(*identity, x, ((), ()))),
                 HandshakeType::Hybrid768 => add!(Hybrid768, |h, x, set| h.relay(*identity, x, ((), ()))),

@@ -7,7 +7,7 @@
 //!    [`ListedRelay`] only the preferred address is known, so two that prefer IPv6 may have IPv4 addresses in one /16. In a declared test network,
 //!    whose relays often share an address, the rule about addresses does not hold.
 //! 3. The first is a [guard](Guards), which a client keeps for months. The last is an exit that permits the port, as far as its entry says.
-//!    Where a client names the relays to begin at, only those are guards.
+//!    Where a client names the relays to begin at, only those are guards; in a network of C tor's, only relays that its authorities call guards are drawn.
 //! 4. The first guard in the client's order from which such a path is possible is taken; then an exit is drawn, then the relays between.
 //! 5. Relays are drawn in proportion to their bandwidth, which counts as four times the median of all at most ([`bandwidth_cap`]). Exits are spared for their own position: if all exits together have the share e of
 //!    all bandwidth, an exit counts in another position with `(e - 1/3) / e` of its bandwidth, or not at all where e is below a third. Where
@@ -51,6 +51,10 @@ pub trait Candidate {
     fn permits(&self, host: Option<&str>, port: u16) -> bool;
     /// Whether it is an exit to anywhere.
     fn is_exit(&self) -> bool;
+    /// Whether it may be drawn as a guard. One that was drawn stays one.
+    fn is_guard(&self) -> bool {
+        true
+    }
 }
 
 impl Candidate for ListedRelay {
@@ -81,6 +85,10 @@ impl Candidate for ListedRelay {
 
     fn is_exit(&self) -> bool {
         self.is_exit()
+    }
+
+    fn is_guard(&self) -> bool {
+        self.is_guard()
     }
 }
 
@@ -195,8 +203,9 @@ pub fn draw_guard<R: Candidate>(
     random: &mut impl Rng,
 ) -> Option<[u8; 32]> {
     let town = Town::new(relays, wish);
-    let is_new =
-        |relay: &R| town.is_fit(relay) && wish.may_enter(relay.identity()) && !known.contains(relay.identity());
+    let is_new = |relay: &R| {
+        town.is_fit(relay) && relay.is_guard() && wish.may_enter(relay.identity()) && !known.contains(relay.identity())
+    };
     let mut left: Vec<usize> = (0..relays.len()).filter(|place| is_new(&relays[*place])).collect();
     while !left.is_empty() {
         let drawn = town.draw(&left, random)?;

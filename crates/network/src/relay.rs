@@ -40,6 +40,8 @@ mod turns;
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
 pub(crate) use networks::Networks;
+#[cfg(feature = "tor")]
+pub(crate) use renewal::TorParts;
 
 use crate::clock::Clock;
 use crate::keys::{RelayKeys, Renewal, Words};
@@ -49,7 +51,7 @@ use crate::prefix::Prefix;
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::tls::Connector;
 use crate::{Error, files};
-use candor_onion::directory::Consensus;
+use candor_onion::directory::{self, Consensus};
 use candor_onion::handshake::HandshakeType;
 use journal::Journal;
 use links::Links;
@@ -89,6 +91,8 @@ pub struct RelayConfig {
     pub test_networks: Vec<Prefix>,
     /// A file that always has the relay's current line for a relay list.
     pub entry: Option<PathBuf>,
+    /// An HTTP directory of Tor's (its `DirPort`), which C tor's clients want of every guard: streams by BEGIN_DIR lead there. Without it the relay has no directory.
+    pub tor_directory: Option<SocketAddr>,
     /// How often keys are renewed.
     pub renewal: Renewal,
     /// The time of day.
@@ -110,6 +114,7 @@ impl RelayConfig {
             limits: RelayLimits::default(),
             test_networks: if listen.ip().is_loopback() { Prefix::LOOPBACK.to_vec() } else { Vec::new() },
             entry: None,
+            tor_directory: None,
             renewal: Renewal::default(),
             clock: Clock::default(),
             log: Arc::new(|_| {}),
@@ -174,6 +179,8 @@ pub struct Relay {
 #[derive(Default)]
 struct Known {
     by_identity: HashMap<[u8; 32], SocketAddr>,
+    /// The Ed25519 identity of an RSA identity, in networks of C tor's.
+    by_rsa: HashMap<[u8; 20], [u8; 32]>,
     addresses: HashSet<IpAddr>,
     /// Where they take links.
     ports: HashSet<SocketAddr>,
@@ -192,6 +199,8 @@ struct Shared {
     clock: Clock,
     limits: RelayLimits,
     policy: Policy,
+    /// Where BEGIN_DIR leads.
+    tor_directory: Option<SocketAddr>,
     journal: Journal,
     keyring: Keyring,
     connector: Connector,
@@ -237,7 +246,8 @@ impl Relay {
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let listening = listener.local_addr().map_err(failed)?;
         let address = config.advertise.unwrap_or(listening);
-        let (limits, at) = (config.limits, config.clock.moment());
+        let (mut limits, at) = (config.limits, config.clock.moment());
+        limits.circuit.directory = config.tor_directory.is_some();
         let policy = config.policy.clone();
         let (keyring, onion_keys) =
             Keyring::new(keys, config.name, address, config.handshakes, policy, config.entry, config.renewal, at)?;
@@ -253,6 +263,7 @@ impl Relay {
             clock: config.clock,
             limits,
             policy: config.policy.on([address.ip(), listening.ip()]),
+            tor_directory: config.tor_directory,
             journal,
             keyring,
             connector: Connector::new()?,
@@ -303,19 +314,22 @@ impl Relay {
     /// Replaces what it was told before: links of relays that are no longer listed are closed. Its own entry is passed over: clients on its
     /// own machine are strangers like others.
     pub fn know(&self, relays: &RelayList) {
-        self.know_these(relays.relays().iter().map(|relay| (*relay.identity(), relay.address())));
+        let rsa = |relay: &ListedRelay| relay.rsa_identity().copied();
+        self.know_these(relays.relays().iter().map(|relay| (*relay.identity(), relay.address(), rsa(relay))));
     }
 
     /// The same, from a consensus.
     pub fn know_consensus(&self, consensus: &Consensus) {
         let relays = consensus.relays.iter().map(|listed| &listed.relay);
-        self.know_these(relays.flat_map(|relay| relay.addresses.first().map(|address| (relay.identity, *address))));
+        let address = |relay: &directory::Relay| relay.addresses.first().copied();
+        self.know_these(relays.filter_map(|relay| Some((relay.identity, address(relay)?, None))));
     }
 
-    fn know_these(&self, relays: impl Iterator<Item = ([u8; 32], SocketAddr)>) {
+    fn know_these(&self, relays: impl Iterator<Item = ([u8; 32], SocketAddr, Option<[u8; 20]>)>) {
         let mut known = Known::default();
-        for (identity, address) in relays.filter(|(identity, _)| *identity != self.shared.id) {
+        for (identity, address, rsa) in relays.filter(|(identity, ..)| *identity != self.shared.id) {
             known.by_identity.insert(identity, address);
+            known.by_rsa.extend(rsa.map(|rsa| (rsa, identity)));
             known.addresses.insert(address.ip().to_canonical());
             known.ports.insert(canonical(address));
         }
@@ -327,6 +341,18 @@ impl Relay {
     /// can't use up what the authority needs. Replaces what it was told before.
     pub fn know_directories(&self, addresses: impl IntoIterator<Item = IpAddr>) {
         *locked(&self.shared.directories) = addresses.into_iter().map(|address| address.to_canonical()).collect();
+    }
+
+    /// The time of day.
+    #[cfg(feature = "tor")]
+    pub(crate) fn now(&self) -> u64 {
+        self.shared.clock.now()
+    }
+
+    /// What it says of itself in Tor's descriptor, with keys of the moment, which hold until then, in seconds since 1970.
+    #[cfg(feature = "tor")]
+    pub(crate) fn tor_descriptor<T>(&self, until: u64, write: impl FnOnce(&TorParts<'_>) -> T) -> Result<T, Error> {
+        self.shared.keyring.tor_descriptor(self.shared.clock.now(), until, self.shared.tor_directory.is_some(), write)
     }
 
     /// What it has done so far.
@@ -392,6 +418,11 @@ impl Shared {
     /// Where our list has that relay.
     fn listed_address(&self, identity: &[u8; 32]) -> Option<SocketAddr> {
         locked(&self.known).by_identity.get(identity).copied()
+    }
+
+    /// The Ed25519 identity that our list has beside that RSA identity.
+    fn identity_of_rsa(&self, rsa: &[u8; 20]) -> Option<[u8; 32]> {
+        locked(&self.known).by_rsa.get(rsa).copied()
     }
 
     /// Whether our list has a relay there.

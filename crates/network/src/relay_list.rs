@@ -47,6 +47,8 @@ pub struct ListedRelay {
     family: Vec<[u8; 32]>,
     /// Its family's number in the consensus that it is from, or 0.
     family_number: u16,
+    /// Whether it may be drawn as a guard: Tor's authorities say of which relays that is true.
+    is_guard: bool,
     offers: Vec<(HandshakeType, Offer)>,
 }
 
@@ -158,6 +160,12 @@ impl RelayList {
         Self { relays, signed_at: Some(consensus.times.valid_after) }
     }
 
+    /// Relays of Tor's, as a consensus says that was signed at that time, in seconds since 1970.
+    #[cfg(feature = "tor")]
+    pub(crate) fn signed(relays: Vec<ListedRelay>, at: u64) -> Self {
+        Self { relays, signed_at: Some(at) }
+    }
+
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
         Self { relays, signed_at: None }
@@ -174,6 +182,7 @@ impl ListedRelay {
         name: Option<String>,
         address: SocketAddr,
         identity: [u8; 32],
+        rsa_identity: Option<[u8; 20]>,
         x25519: [u8; 32],
         kems: [Vec<u8>; 3],
         handshakes: &[HandshakeType],
@@ -191,7 +200,7 @@ impl ListedRelay {
             name,
             address: address.to_string(),
             identity: base16ct::lower::encode_string(&identity),
-            rsa_identity: None,
+            rsa_identity: rsa_identity.map(|identity| base16ct::lower::encode_string(&identity)),
             exit: None,
             bandwidth: None,
             family: Vec::new(),
@@ -199,6 +208,33 @@ impl ListedRelay {
             keys,
         };
         Self::parse(line).map_err(Error::Internal)
+    }
+
+    /// A relay of Tor's; `None` if it offers no handshake.
+    #[cfg(feature = "tor")]
+    pub(crate) fn of_tor(
+        name: String,
+        address: SocketAddr,
+        identity: [u8; 32],
+        rsa_identity: [u8; 20],
+        x25519: [u8; 32],
+        handshakes: &[HandshakeType],
+    ) -> Option<Self> {
+        let kems = Default::default();
+        let listed = Self::new(Some(name), address, identity, Some(rsa_identity), x25519, kems, handshakes);
+        listed.ok().filter(|_| !handshakes.is_empty())
+    }
+
+    /// The same relay, never drawn as a guard.
+    #[cfg(feature = "tor")]
+    #[must_use]
+    pub(crate) fn not_a_guard(self) -> Self {
+        Self { is_guard: false, ..self }
+    }
+
+    /// Whether it may be drawn as a guard.
+    pub(crate) fn is_guard(&self) -> bool {
+        self.is_guard
     }
 
     /// A relay as a directory has it, with its preferred address; `None` if there is no handshake to offer.
@@ -222,7 +258,7 @@ impl ListedRelay {
         }
         let name = (!relay.name.is_empty()).then(|| relay.name.clone());
         let keys = keys.map(Option::unwrap_or_default);
-        let listed = Self::new(name, *relay.addresses.first()?, relay.identity, relay.x25519, keys, &handshakes);
+        let listed = Self::new(name, *relay.addresses.first()?, relay.identity, None, relay.x25519, keys, &handshakes);
         Some(listed.ok()?.with_exit(&Policy::of(&relay.exit)))
     }
 
@@ -254,7 +290,7 @@ impl ListedRelay {
         let exit = Policy::parse(line.exit.as_deref().unwrap_or_default()).map_err(|error| error.to_string())?;
         let family: Option<Vec<_>> = line.family.iter().map(|member| array(member)).collect();
         let family = family.ok_or("a member of the family is not 64 hexadecimal digits")?;
-        Ok(Self { line, address, identity, rsa_identity, exit, family, family_number: 0, offers })
+        Ok(Self { line, address, identity, rsa_identity, exit, family, family_number: 0, is_guard: true, offers })
     }
 
     /// The relay's line in a list, without a line's end.

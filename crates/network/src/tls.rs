@@ -8,7 +8,7 @@
 //! [`Connector`] or [`Acceptor`] asks, so that no link, and nothing that is timed, has to.
 
 use crate::Error;
-use candor_onion::link::{Binding, EXPORTER_CONTEXT, EXPORTER_LABEL};
+use candor_onion::link::{Binding, EXPORTER_LABEL};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
 use rustls::client::Resumption;
@@ -88,13 +88,18 @@ fn broken(error: impl std::fmt::Display) -> Error {
     Error::Internal(format!("can't set up TLS: {error}"))
 }
 
-/// What binds the link handshake to this connection.
+/// Keying material of this connection for a context.
+pub(crate) fn keying<Data>(connection: &ConnectionCommon<Data>, context: &[u8; 32]) -> Result<[u8; 32], rustls::Error> {
+    connection.export_keying_material([0; 32], EXPORTER_LABEL, Some(context))
+}
+
+/// What binds the link handshake to this connection; `context` is that of the keying material.
 pub(crate) fn binding<Data>(
     connection: &ConnectionCommon<Data>,
     certificate: [u8; 32],
+    context: &[u8; 32],
 ) -> Result<Binding, rustls::Error> {
-    let exporter = connection.export_keying_material([0; 32], EXPORTER_LABEL, Some(&EXPORTER_CONTEXT))?;
-    Ok(Binding { exporter, certificate })
+    Ok(Binding { exporter: keying(connection, context)?, certificate })
 }
 
 /// SHA-256 of the certificate that the other side has shown.

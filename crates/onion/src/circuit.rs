@@ -88,6 +88,8 @@ pub struct Limits {
     pub circuit_unread: usize,
     /// Parameters of the congestion window.
     pub congestion: Parameters,
+    /// Whether a relay has a directory: [`RelayAction::BeginDirectory`] tells of BEGIN_DIR, which is refused otherwise.
+    pub directory: bool,
 }
 
 impl Default for Limits {
@@ -99,6 +101,7 @@ impl Default for Limits {
             unread: 500 * 498,
             circuit_unread: 2000 * 498,
             congestion: Parameters::default(),
+            directory: false,
         }
     }
 }

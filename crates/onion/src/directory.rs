@@ -30,5 +30,6 @@ pub use certificate::{Authorities, Certificate, Endorsement};
 pub use consensus::{Consensus, Listed, MOST_CONSENSUS, UnsignedConsensus};
 pub use descriptor::{Descriptor, Drafted, KEM_LENGTHS, MOST_DESCRIPTOR, kem_digest};
 pub use keys::{Fingerprint, PublicKey, SecretKey, Signature};
+pub use possession::onion_key_certificate;
 pub use relay::{Host, MOST_FAMILY, MOST_RULES, Relay, Rule, is_name};
 pub use view::{MOST_RELAYS, Times, View};

@@ -50,6 +50,9 @@ pub enum Error {
     /// The responder proved another identity than the one asked for.
     #[error("responder's Ed25519 identity is not the one asked for")]
     WrongIdentity,
+    /// A certificate that should have an RSA identity has none.
+    #[error("X.509 certificate holds no RSA key")]
+    RsaIdentity,
     /// AUTHENTICATE is for another connection, transcript or key. Close the link.
     #[error("initiator failed to authenticate")]
     LinkAuthentication,

@@ -39,20 +39,22 @@
 pub mod certificate;
 mod handshake;
 mod identity;
+mod rsa;
 
 pub use handshake::{Addresses, Initiator, Link, LinkHandshake, Responder};
 pub use identity::RelayIdentity;
+pub use rsa::{RSA_IDENTITY, RsaIdentity};
 
 /// The label of the TLS exporter for [`Binding::exporter`] (tor-spec, "Ed25519-SHA256-RFC5705").
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER FOR TOR TLS CLIENT BINDING AUTH0003";
-/// The context for the same exporter: CID, the digest of the initiator's RSA identity. Our relays have none, so it is
-/// zero.
+/// The context for the same exporter, of an initiator without an RSA identity: CID, the digest of that identity, is zero.
 pub const EXPORTER_CONTEXT: [u8; 32] = [0; 32];
 
 /// What ties the handshake to its TLS connection. If the two sides' values differ, somebody is in the middle.
 #[derive(Clone, Copy)]
 pub struct Binding {
-    /// TLSSECRETS: 32 bytes of RFC 5705 keying material under [`EXPORTER_LABEL`] and [`EXPORTER_CONTEXT`]. Used only if
+    /// TLSSECRETS: 32 bytes of RFC 5705 keying material under [`EXPORTER_LABEL`] and the context: for an initiator
+    /// [`RelayIdentity::exporter_context`], for a responder [`EXPORTER_CONTEXT`], as long as it is not [asked](LinkHandshake::wanted_context) for another. Used only if
     /// the initiator authenticates.
     pub exporter: [u8; 32],
     /// SCERT: SHA-256 of the responder's TLS certificate in DER.

@@ -3,7 +3,9 @@
 use candor_onion::cell::payload::{Authenticate, CertEntry, Certs, Netinfo, Versions};
 use candor_onion::cell::{Cell, Decoder, Message};
 use candor_onion::link::certificate::{IDENTITY_SIGNING, SIGNING_LINK};
-use candor_onion::link::{Addresses, Binding, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{
+    Addresses, Binding, EXPORTER_CONTEXT, Initiator, Link, LinkHandshake, RelayIdentity, Responder, RsaIdentity,
+};
 use candor_onion::{Error, PeerMisbehaved};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,7 +14,24 @@ const NOW: u64 = 1_790_000_000;
 /// Addresses of the initiator, and of the responder, which has two.
 const A: [IpAddr; 1] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))];
 const B: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-const BINDING: Binding = Binding { exporter: [1; 32], certificate: [2; 32] };
+const BINDING: Binding = Binding { exporter: keying(&EXPORTER_CONTEXT), certificate: [2; 32] };
+
+/// The keying material of the connection for a context.
+const fn keying(context: &[u8; 32]) -> [u8; 32] {
+    let mut material = *context;
+    material[0] ^= 1;
+    material
+}
+
+/// The same relay with an RSA identity: an X.509 certificate with nothing in it but a key of these bytes.
+fn with_rsa(relay: RelayIdentity, key: u8) -> RelayIdentity {
+    let der = |tag: u8, content: &[u8]| [&[tag, u8::try_from(content.len()).unwrap()][..], content].concat();
+    let algorithm = der(0x30, &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1]);
+    let info = der(0x30, &[algorithm, der(3, &[&[0][..], &der(0x30, &[key; 9])].concat())].concat());
+    let fields = [&der(2, &[1])[..], &[0x30, 0].repeat(4), &info].concat();
+    let cross = [&[key; 36][..], &[1, key]].concat();
+    relay.with_rsa(RsaIdentity::new(der(0x30, &der(0x30, &fields)), cross).unwrap())
+}
 
 fn relay(seed: u8) -> RelayIdentity {
     RelayIdentity::from_seeds(&[seed; 32], &[seed + 1; 32], &[seed + 2; 32], NOW)
@@ -20,7 +39,9 @@ fn relay(seed: u8) -> RelayIdentity {
 
 fn initiator<'a>(relay: Option<&'a RelayIdentity>, expect: Option<[u8; 32]>) -> Initiator<'a> {
     let addresses = Addresses { ours: if relay.is_some() { &A } else { &[] }, theirs: Some(B[0]) };
-    Initiator { relay, expect, binding: BINDING, now: NOW, nonce: [3; 24], addresses }
+    let context = relay.map_or(&EXPORTER_CONTEXT, RelayIdentity::exporter_context);
+    let binding = Binding { exporter: keying(context), ..BINDING };
+    Initiator { relay, expect, binding, now: NOW, nonce: [3; 24], addresses }
 }
 
 fn responder(relay: &RelayIdentity) -> Responder<'_> {
@@ -43,7 +64,12 @@ fn meet(
             for message in edit(from == 0, cell.message) {
                 let mut bytes = Vec::new();
                 Cell::on_link(message).encode(&mut bytes);
-                sides[1 - from].receive(&bytes).map_err(|error| (from == 1, error))?;
+                let to = &mut sides[1 - from];
+                let taken = to.receive(&bytes).and_then(|()| match to.wanted_context().copied() {
+                    Some(context) => to.give_exporter(&keying(&context)),
+                    None => Ok(()),
+                });
+                taken.map_err(|error| (from == 1, error))?;
             }
         }
     }
@@ -103,6 +129,50 @@ fn a_relay_with_another_identity_or_another_connection_is_refused() {
     // The same towards the responder: the exporter value is another connection's.
     let here = Initiator { binding: Binding { exporter: [9; 32], ..BINDING }, ..initiator(Some(&a), None) };
     assert_eq!(meet(here, responder(&b), honest).unwrap_err(), (false, Error::LinkAuthentication));
+}
+
+#[test]
+fn relays_with_rsa_identities_name_them_and_are_known_by_the_others() {
+    for (a_has, b_has) in [(true, true), (true, false), (false, true)] {
+        let of = |seed: u8, has: bool| if has { with_rsa(relay(seed), seed) } else { relay(seed) };
+        let (a, b) = (of(10, a_has), of(20, b_has));
+        assert_eq!(*a.exporter_context() == EXPORTER_CONTEXT, !a_has);
+        let mut kinds = Vec::new();
+        let (at_a, at_b) = meet(initiator(Some(&a), Some(*b.id())), responder(&b), |from_a, message| {
+            if let Message::Certs(certs) = &message {
+                kinds.push((from_a, certs.entries().iter().map(|entry| entry.kind).collect::<Vec<_>>()));
+            }
+            vec![message]
+        })
+        .unwrap();
+        assert_eq!((at_a.peer, at_b.peer), (Some(*b.id()), Some(*a.id())));
+        let expected = |has, last| if has { vec![2, 7, 4, last] } else { vec![4, last] };
+        assert_eq!(kinds, [(false, expected(b_has, 5)), (true, expected(a_has, 6))]);
+    }
+}
+
+#[test]
+fn an_rsa_identity_that_is_not_the_initiators_or_not_the_responders_is_refused() {
+    let (a, b) = (with_rsa(relay(10), 10), with_rsa(relay(20), 20));
+    assert!(meet(initiator(Some(&a), None), responder(&b), honest).is_ok());
+    // Keying material for the identity of somebody else.
+    let other = keying(with_rsa(relay(10), 11).exporter_context());
+    let other = Initiator { binding: Binding { exporter: other, ..BINDING }, ..initiator(Some(&a), None) };
+    assert_eq!(meet(other, responder(&b), honest).unwrap_err(), (false, Error::LinkAuthentication));
+    // Other names in AUTHENTICATE: CID, for which other keying material is asked, and SID.
+    for at in [8, 40] {
+        let renamed = meet(initiator(Some(&a), None), responder(&b), |_, message| match message {
+            Message::Authenticate(cell) => {
+                let mut body = cell.body().to_vec();
+                body[at] ^= 1;
+                vec![Message::Authenticate(Authenticate::new(cell.kind(), body).unwrap())]
+            }
+            other => vec![other],
+        });
+        assert_eq!(renamed.unwrap_err(), (false, Error::LinkAuthentication), "byte {at}");
+    }
+    let mut handshake = LinkHandshake::responder(responder(&b));
+    assert!(matches!(handshake.give_exporter(&[1; 32]), Err(Error::NotNow(_))), "nothing is wanted");
 }
 
 #[test]

@@ -38,6 +38,7 @@ const EVERY_PRODUCT: &[&str] = &[
     "opaque-ffi",
     "onion",
     "links",
+    "tor-directory",
     "network",
     "old-hashes",
     "login",
@@ -67,8 +68,10 @@ const ROOMS: &[Room] = &[
     Room { name: "links", place: Place::Product(3), may_use: &["onion", "primitives"] },
     // Carries the packets of real processes by the model of `links`.
     Room { name: "testbed", place: Place::Above, may_use: &["links"] },
+    // `onion` for certificates of Ed25519 keys.
+    Room { name: "tor-directory", place: Place::Product(3), may_use: &["onion", "primitives"] },
     // `primitives` for the keys that a relay keeps in its file, as bytes.
-    Room { name: "network", place: Place::Product(3), may_use: &["onion", "links", "primitives"] },
+    Room { name: "network", place: Place::Product(4), may_use: &["onion", "links", "tor-directory", "primitives"] },
     // What others have stored, and nothing that candor would choose.
     Room { name: "old-hashes", place: Place::Product(0), may_use: &[] },
     // `primitives` for the hashes of tokens.
@@ -127,6 +130,7 @@ const ROOMS: &[Room] = &[
             "opaque-ffi",
             "onion",
             "links",
+            "tor-directory",
             "network",
             "old-hashes",
             "login",

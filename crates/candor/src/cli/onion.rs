@@ -130,6 +130,12 @@ pub(crate) struct RelayArguments {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) directories: DirectoryFlags,
+    /// An authority of a private network of C tor's to be listed by, by the address of its DirPort and its v3ident; may come again
+    #[arg(long, value_name = "ADDRESS:PORT/V3IDENT", conflicts_with_all = ["directory", "relays"])]
+    pub(crate) tor_authority: Vec<String>,
+    /// File that keeps the RSA identity that C tor's networks want; created if it does not exist. Without it that is new at each start
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tor_keys: Option<PathBuf>,
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
@@ -197,10 +203,13 @@ pub(crate) struct ProxyArguments {
     #[arg(long, value_name = "ADDRESS:PORT", value_delimiter = ',', default_value = "127.0.0.1:9050")]
     pub(crate) listen: Vec<SocketAddr>,
     /// The relay list: one relay's entry per line; read again every minute
-    #[arg(long, value_name = "FILE", required_unless_present = "directory", conflicts_with = "directory")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["directory", "tor_authority"], conflicts_with = "directory")]
     pub(crate) relays: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) directories: DirectoryFlags,
+    /// An authority of a private network of C tor's, by the address of its DirPort and its v3ident; may come again. More than half of them must have signed
+    #[arg(long, value_name = "ADDRESS:PORT/V3IDENT", conflicts_with_all = ["directory", "relays"])]
+    pub(crate) tor_authority: Vec<String>,
     /// Seconds to wait for enough relays
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u16,
@@ -234,9 +243,9 @@ pub(crate) struct ProxyArguments {
     /// Maximum number of connections of clients at one address
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) connections_per_address: u32,
-    /// The handshake with each relay
-    #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
-    pub(crate) handshake: String,
+    /// The handshake with each relay [default: hybrid-768, or ntor-v3 with --tor-authority]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) handshake: Option<String>,
     /// The cryptography of relay cells
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cells: Cells,

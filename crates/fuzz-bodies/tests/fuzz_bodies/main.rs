@@ -11,3 +11,4 @@ mod opaque;
 mod opaque_ffi;
 mod primitives;
 mod suite;
+mod tor_directory;

@@ -37,25 +37,25 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// When something is due again.
-struct Due {
+pub(crate) struct Due {
     at: Instant,
     wait: Duration,
 }
 
 impl Due {
-    fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self { at: clock::instant(), wait: FIRST_WAIT }
     }
 
-    fn is_now(&self) -> bool {
+    pub(crate) fn is_now(&self) -> bool {
         self.at <= clock::instant()
     }
 
-    fn after(&mut self, pause: Duration) {
+    pub(crate) fn after(&mut self, pause: Duration) {
         *self = Self { at: clock::instant() + pause, wait: FIRST_WAIT };
     }
 
-    fn failed(&mut self) {
+    pub(crate) fn failed(&mut self) {
         self.at = clock::instant() + self.wait;
         self.wait = (2 * self.wait).min(LONGEST_WAIT);
     }

@@ -20,9 +20,11 @@ const WHOLE: Duration = Duration::from_secs(120);
 const MOST_REASON: usize = 500;
 
 /// What a directory has answered.
-pub(super) struct Reply {
+pub(crate) struct Reply {
     pub(super) status: u16,
-    pub(super) body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+    /// What stands behind the status.
+    reason: Option<String>,
     pub(super) etag: Option<String>,
     /// The directory's clock, in seconds since 1970.
     pub(super) time: Option<u64>,
@@ -30,12 +32,16 @@ pub(super) struct Reply {
 
 impl Reply {
     /// The body, if the status is 200.
-    pub(super) fn success(self, url: &Url) -> Result<Self, Error> {
+    pub(crate) fn success(self, url: &Url) -> Result<Self, Error> {
         match self.status {
             200 | 204 => Ok(self),
             status => {
                 // Whatever a stranger says is shown as one line of text.
-                let text = String::from_utf8_lossy(&self.body[..self.body.len().min(MOST_REASON)]);
+                let text = match (&self.body[..], &self.reason) {
+                    ([], Some(reason)) => reason.as_bytes(),
+                    (body, _) => body,
+                };
+                let text = String::from_utf8_lossy(&text[..text.len().min(MOST_REASON)]);
                 let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
                 Err(failed(url, format!("answered with status {status}: {}", text.trim())))
             }
@@ -43,7 +49,7 @@ impl Reply {
     }
 }
 
-pub(super) fn failed(url: &Url, why: impl ToString) -> Error {
+pub(crate) fn failed(url: &Url, why: impl ToString) -> Error {
     Error::Directory { url: url.to_string(), why: why.to_string() }
 }
 
@@ -72,6 +78,18 @@ pub(super) async fn get_counting(
 pub(super) async fn post(to: &DirectoryAddress, below: &str, body: Bytes) -> Result<Reply, Error> {
     let url = to.url().below(below);
     exchange(&url, Request::post(url.path()), body, MOST_REASON, &AtomicUsize::new(0)).await?.success(&url)
+}
+
+/// Asks for a URL of another kind of directory; takes no more than `most` bytes.
+#[cfg(feature = "tor")]
+pub(crate) async fn fetch(url: &Url, most: usize) -> Result<Reply, Error> {
+    exchange(url, Request::get(url.path()), Bytes::new(), most, &AtomicUsize::new(0)).await
+}
+
+/// Publishes a document to another kind of directory.
+#[cfg(feature = "tor")]
+pub(crate) async fn publish(url: &Url, body: Bytes) -> Result<Reply, Error> {
+    exchange(url, Request::post(url.path()), body, MOST_REASON, &AtomicUsize::new(0)).await?.success(url)
 }
 
 async fn exchange(
@@ -108,7 +126,8 @@ async fn exchange(
         })?;
         let header = |name| answer.header(name).map(ToOwned::to_owned);
         let time = header(TIME_HEADER).and_then(|time| time.parse().ok());
-        Ok(Reply { status: answer.status, etag: header("etag"), time, body: received })
+        let etag = header("etag");
+        Ok(Reply { status: answer.status, etag, time, body: received, reason: answer.reason })
     };
     let late = |_| failed(url, format!("took more than {} s for an answer", WHOLE.as_secs()));
     timeout(WHOLE, whole).await.map_err(late)?

@@ -4,7 +4,7 @@ use crate::keys::random;
 use crate::tls::{self, Acceptor, Connector};
 use crate::{Error, files};
 use candor_onion::cell::Decoder;
-use candor_onion::link::{Addresses, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{Addresses, EXPORTER_CONTEXT, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
 use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -61,7 +61,8 @@ pub(crate) async fn connect(
         let connection = stream.get_ref().1;
         let certificate =
             tls::shown_certificate(connection).ok_or_else(|| broken("the relay shows no certificate".to_owned()))?;
-        let binding = tls::binding(connection, certificate).map_err(|error| broken(error.to_string()))?;
+        let context = us.map_or(&EXPORTER_CONTEXT, |us| us.identity.exporter_context());
+        let binding = tls::binding(connection, certificate, context).map_err(|error| broken(error.to_string()))?;
         let group = tls::group(connection);
         let addresses = Addresses { ours: us.map_or(&[], |us| us.addresses), theirs: Some(address.ip()) };
         let relay = us.map(|us| us.identity);
@@ -85,7 +86,8 @@ pub(crate) async fn accept(
         set_up(&tcp).map_err(|error| broken(error.to_string()))?;
         let stream = acceptor.tls.accept(tcp).await.map_err(|error| broken(error.to_string()))?;
         let connection = stream.get_ref().1;
-        let binding = tls::binding(connection, acceptor.certificate).map_err(|error| broken(error.to_string()))?;
+        let binding = tls::binding(connection, acceptor.certificate, &EXPORTER_CONTEXT)
+            .map_err(|error| broken(error.to_string()))?;
         let group = tls::group(connection);
         let addresses = Addresses { ours: us.addresses, theirs: Some(address.ip()) };
         let responder = Responder { relay: us.identity, binding, now, challenge: *random()?, addresses };
@@ -150,6 +152,14 @@ async fn run(
             return Err(lost(io::ErrorKind::UnexpectedEof.into()));
         }
         handshake.receive(&buffer[..length]).map_err(wrong)?;
+        if let Some(context) = handshake.wanted_context() {
+            let exporter = match &stream {
+                TlsStream::Client(stream) => tls::keying(stream.get_ref().1, context),
+                TlsStream::Server(stream) => tls::keying(stream.get_ref().1, context),
+            };
+            let exporter = exporter.map_err(|error| lost(io::Error::other(error)))?;
+            handshake.give_exporter(&exporter).map_err(wrong)?;
+        }
     }
     let (link, decoder) = handshake.finish().map_err(wrong)?;
     let local = stream.get_ref().0.local_addr().map_err(lost)?.ip();

@@ -10,7 +10,7 @@ use crate::link::{Full, Room, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{CELL, Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
-use candor_onion::relay::message::{Begin, EndReason, Resolve, Resolved};
+use candor_onion::relay::message::{EndReason, Resolve, Resolved};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -202,7 +202,12 @@ impl Circuit {
                 }
                 RelayAction::Extend(next) => self.extend(inner, &next),
                 RelayAction::NextGone => inner.next_gone(),
-                RelayAction::Begin { stream, target } => self.begin(inner, stream, target),
+                RelayAction::Begin { stream, target } => {
+                    self.begin(inner, stream, |relay, circuit| exit::begin(relay, circuit, stream, target));
+                }
+                RelayAction::BeginDirectory { stream } => {
+                    self.begin(inner, stream, |relay, circuit| exit::begin_directory(relay, circuit, stream));
+                }
                 RelayAction::Resolve { stream, question } => self.resolve(inner, stream, question),
                 RelayAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
                     Ok(nobodys) => inner.machine.consumed(stream, nobodys),
@@ -221,10 +226,15 @@ impl Circuit {
         }
     }
 
-    fn begin(self: &Arc<Self>, inner: &mut Inner, stream: StreamId, target: Begin) {
+    fn begin(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        stream: StreamId,
+        begin: impl FnOnce(&Arc<Shared>, &Arc<Self>) -> Result<(), EndReason>,
+    ) {
         // The number of a stream that has ended and is still being written on can't be used again yet.
         let begun = match inner.streams.open(stream) {
-            true => exit::begin(&self.relay, self, stream, target).inspect_err(|_| {
+            true => begin(&self.relay, self).inspect_err(|_| {
                 inner.streams.forget(stream);
             }),
             false => Err(EndReason::RESOURCELIMIT),

@@ -55,8 +55,9 @@ impl Circuit {
 
     /// Which relay is next, and where.
     fn way_to(&self, next: &NextRelay) -> Result<([u8; 32], SocketAddr), DestroyReason> {
-        // Without an Ed25519 identity nobody could tell who answers. We have no RSA identities to compare.
-        let identity = next.ed25519.ok_or(DestroyReason::PROTOCOL)?;
+        // Whom we trust to answer is an Ed25519 identity. C tor's clients may name a relay by its RSA identity alone: then it is the relay that our list has by that name.
+        let by_rsa = || next.rsa.as_ref().and_then(|rsa| self.relay.identity_of_rsa(rsa));
+        let identity = next.ed25519.or_else(by_rsa).ok_or(DestroyReason::PROTOCOL)?;
         if identity == self.relay.id || Some(identity) == self.previous.peer {
             return Err(DestroyReason::PROTOCOL);
         }

@@ -36,6 +36,22 @@ pub(super) struct Credentials {
     made: u64,
 }
 
+/// What of a relay stands in a descriptor of Tor's.
+#[cfg(feature = "tor")]
+pub(crate) struct TorParts<'a> {
+    /// In seconds since 1970.
+    pub(crate) now: u64,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) address: SocketAddr,
+    pub(crate) identity: &'a RelayIdentity,
+    /// The public key of `ntor`.
+    pub(crate) onion_key: [u8; 32],
+    /// Sign of its point, and its certificate for the identity.
+    pub(crate) onion_certificate: (u8, Vec<u8>),
+    pub(crate) policy: &'a Policy,
+    pub(crate) has_directory: bool,
+}
+
 /// A relay's keys, and what is made of them.
 pub(super) struct Keyring {
     renewal: Renewal,
@@ -94,6 +110,22 @@ impl Keyring {
             (state.keys.clone(), Arc::clone(&state.listed))
         };
         keys.descriptor(&listed, words, now, &self.renewal)
+    }
+
+    /// Calls `write` with what a descriptor of Tor's says.
+    #[cfg(feature = "tor")]
+    pub(super) fn tor_descriptor<T>(
+        &self,
+        now: u64,
+        until: u64,
+        has_directory: bool,
+        write: impl FnOnce(&TorParts<'_>) -> T,
+    ) -> Result<T, Error> {
+        let credentials = self.credentials(now)?;
+        let (onion_key, onion_certificate) = locked(&self.state).keys.onion_certificate(until);
+        let (address, name, policy) = (self.address, self.name.as_deref(), &self.policy);
+        let identity = &credentials.identity;
+        Ok(write(&TorParts { now, name, address, identity, onion_key, onion_certificate, policy, has_directory }))
     }
 
     /// What to show on links; made anew if it is old.

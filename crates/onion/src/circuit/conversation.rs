@@ -33,6 +33,7 @@ pub(super) enum News {
     /// Nothing for the caller.
     None,
     Begin(StreamId, Begin),
+    BeginDirectory(StreamId),
     Connected(StreamId, Connected),
     Resolve(StreamId, Resolve),
     Resolved(StreamId, Resolved),
@@ -284,10 +285,11 @@ impl Conversation {
             (command @ RelayCommand::BEGIN_DIR, End::Relay) if id.0 == 0 => {
                 Err(PeerMisbehaved::StreamMissing { command }.into())
             }
-            (RelayCommand::BEGIN_DIR, End::Relay) => {
+            (RelayCommand::BEGIN_DIR, End::Relay) if !self.limits.directory => {
                 self.message(RelayCommand::END, id.0, &[EndReason::NOTDIRECTORY.0], send)?;
                 Ok(News::None)
             }
+            (RelayCommand::BEGIN_DIR, End::Relay) => self.on_begin_directory(id, send),
             (RelayCommand::RESOLVED, End::Client) => self.on_resolved(id, body),
             (RelayCommand::CONNECTED, End::Client) => self.on_connected(id, body),
             (RelayCommand::EXTEND2, End::Relay) if !whole.early => Err(PeerMisbehaved::ExtendNotEarly.into()),
@@ -321,6 +323,18 @@ impl Conversation {
         };
         self.message(RelayCommand::END, id.0, &[refusal.0], send)?;
         Ok(News::None)
+    }
+
+    fn on_begin_directory(&mut self, id: StreamId, send: Send<'_>) -> Result<News, Error> {
+        if self.streams.contains_key(&id.0) {
+            return Err(PeerMisbehaved::StreamInUse { stream: id.0 }.into());
+        }
+        if self.streams.len() >= self.limits.streams {
+            self.message(RelayCommand::END, id.0, &[EndReason::RESOURCELIMIT.0], send)?;
+            return Ok(News::None);
+        }
+        self.streams.insert(id.0, Stream::new(self.stream_windows));
+        Ok(News::BeginDirectory(id))
     }
 
     fn on_connected(&mut self, id: StreamId, body: &[u8]) -> Result<News, Error> {

@@ -35,6 +35,12 @@ pub enum RelayAction {
         /// Target of the connection.
         target: Begin,
     },
+    /// Open a stream to the relay's own directory, then call [`RelayCircuit::connected`] or [`RelayCircuit::end_stream`]. Only if
+    /// [`Limits::directory`] says that there is one.
+    BeginDirectory {
+        /// Stream to connect.
+        stream: StreamId,
+    },
     /// Look something up, then call [`RelayCircuit::resolved`]. The caller decides what it tells whom.
     Resolve {
         /// Stream that stands for the question.
@@ -257,7 +263,7 @@ impl RelayCircuit {
         }
     }
 
-    /// Reports that the connection of a [`RelayAction::Begin`] is open.
+    /// Reports that the connection of a [`RelayAction::Begin`] or a [`RelayAction::BeginDirectory`] is open.
     ///
     /// # Errors
     /// [`Error::NoStream`], [`Error::NotNow`] if the stream or the circuit has ended in the meantime.
@@ -350,6 +356,7 @@ impl RelayCircuit {
         let action = match news {
             News::None => return,
             News::Begin(stream, target) => RelayAction::Begin { stream, target },
+            News::BeginDirectory(stream) => RelayAction::BeginDirectory { stream },
             News::Resolve(stream, question) => RelayAction::Resolve { stream, question },
             News::Data(stream, bytes) => RelayAction::Data { stream, bytes },
             News::Ended(stream, reason) => RelayAction::Ended { stream, reason },

@@ -1,4 +1,4 @@
-//! A circuit of one hop on a system without randomness.
+//! A circuit of one hop on a system without randomness, or to a relay with a directory.
 
 use super::padding::without_randomness;
 use super::{
@@ -11,6 +11,11 @@ use crate::relay::message::{Begin, Connected};
 use std::time::Instant;
 
 fn circuit() -> (ClientCircuit, RelayCircuit) {
+    circuit_within(Limits::default())
+}
+
+/// A circuit whose relay has these limits.
+fn circuit_within(limits: Limits) -> (ClientCircuit, RelayCircuit) {
     let now = Instant::now();
     let handshake = NtorV3Default::default();
     let secret = handshake.generate_relay([1; 32]).unwrap();
@@ -18,7 +23,7 @@ fn circuit() -> (ClientCircuit, RelayCircuit) {
     client.create(&handshake, handshake.public(&secret), HopOptions::default(), now).unwrap();
     let keys = OnionKeys::default().with(handshake, vec![secret]).unwrap();
     let Some(ClientAction::Send(Message::Create2(create))) = client.poll() else { panic!("expected CREATE2") };
-    let (mut relay, job) = RelayCircuit::create(create, Limits::default());
+    let (mut relay, job) = RelayCircuit::create(create, limits);
     relay.answer(job.run(&keys));
     let Some(RelayAction::ToClient(created)) = relay.poll() else { panic!("expected CREATED2") };
     client.receive(created, now);
@@ -34,6 +39,31 @@ fn asked() -> (ClientCircuit, RelayCircuit, StreamId) {
     relay.receive_from_client(begin, Instant::now());
     let Some(RelayAction::Begin { stream, .. }) = relay.poll() else { panic!("expected a stream to open") };
     (client, relay, stream)
+}
+
+#[test]
+fn a_relay_with_a_directory_opens_streams_to_it_and_no_more_than_it_may() {
+    let (mut client, mut relay) = circuit_within(Limits { directory: true, streams: 1, ..Limits::default() });
+    let mut ask = |relay: &mut RelayCircuit| {
+        client.probe(1).unwrap();
+        let Some(ClientAction::Send(question)) = client.poll() else { panic!("expected BEGIN_DIR") };
+        relay.receive_from_client(question, Instant::now());
+        relay.poll()
+    };
+    let Some(RelayAction::BeginDirectory { stream }) = ask(&mut relay) else { panic!("expected a stream to open") };
+    let Some(RelayAction::ToClient(end)) = ask(&mut relay) else { panic!("expected END for a second one") };
+    client.receive(end, Instant::now());
+    assert!(matches!(client.poll(), Some(ClientAction::Answered { .. })));
+    relay.connected(stream, Connected { address: None }).unwrap();
+    let Some(RelayAction::ToClient(connected)) = relay.poll() else { panic!("expected CONNECTED") };
+    client.receive(connected, Instant::now());
+    assert!(matches!(client.poll(), Some(ClientAction::Answered { .. })), "which is a sign of life, too");
+    // Its twin has none.
+    let (mut client, mut relay) = circuit();
+    client.probe(1).unwrap();
+    let Some(ClientAction::Send(question)) = client.poll() else { panic!("expected BEGIN_DIR") };
+    relay.receive_from_client(question, Instant::now());
+    assert!(matches!(relay.poll(), Some(RelayAction::ToClient(_))));
 }
 
 #[test]

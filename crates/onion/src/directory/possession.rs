@@ -4,6 +4,8 @@
 
 use super::InvalidDocument;
 use crate::Error;
+use crate::link::certificate::{Certificate, ONION_KEY_IDENTITY};
+use alloc::vec::Vec;
 use candor_primitives::ed25519::{PublicKey, Signature};
 use candor_primitives::hash::{Digest, Sha512};
 use curve25519_dalek::{EdwardsPoint, MontgomeryPoint};
@@ -21,6 +23,24 @@ fn message(identity: &[u8; 32]) -> [u8; 57] {
 }
 
 pub(super) fn prove(x25519: &[u8; 32], identity: &[u8; 32]) -> [u8; PROOF] {
+    let (sign, signature) = sign(x25519, &message(identity));
+    let mut proof = [0; PROOF];
+    proof[0] = sign;
+    proof[1..].copy_from_slice(&signature);
+    proof
+}
+
+/// Tor's own form of the proof: a certificate of type 10 that the onion key, as an Ed25519 key, issues for the identity (dir-spec, `ntor-onion-key-crosscert`). The bit says which of the two
+/// points with the key's u coordinate it is. `expires` is rounded down to whole hours.
+pub fn onion_key_certificate(x25519: &[u8; 32], identity: &[u8; 32], expires: u64) -> (u8, Vec<u8>) {
+    let mut certificate = Certificate::unsigned(ONION_KEY_IDENTITY, identity, expires, None);
+    let (sign, signature) = sign(x25519, &certificate);
+    certificate.extend_from_slice(&signature);
+    (sign, certificate)
+}
+
+/// Signs by an onion key as an Ed25519 key: the sign of its point, and the signature.
+fn sign(x25519: &[u8; 32], message: &[u8]) -> (u8, [u8; 64]) {
     // The second half of what an Ed25519 key expands to: a secret that randomises signatures, here derived from the X25519 key.
     let mut expanded = Zeroizing::new([0; 64]);
     expanded[..32].copy_from_slice(x25519);
@@ -31,11 +51,8 @@ pub(super) fn prove(x25519: &[u8; 32], identity: &[u8; 32]) -> [u8; PROOF] {
     expanded[32..].copy_from_slice(&nonce[..32]);
     let secret = ExpandedSecretKey::from_bytes(&expanded);
     let point = EdwardsPoint::mul_base(&secret.scalar);
-    let signature = raw_sign::<Sha512>(&secret, &message(identity), &ed25519_dalek::VerifyingKey::from(point));
-    let mut proof = [0; PROOF];
-    proof[0] = point.compress().0[31] >> 7;
-    proof[1..].copy_from_slice(&signature.to_bytes());
-    proof
+    let signature = raw_sign::<Sha512>(&secret, message, &ed25519_dalek::VerifyingKey::from(point));
+    (point.compress().0[31] >> 7, signature.to_bytes())
 }
 
 pub(super) fn verify(x25519: &[u8; 32], identity: &[u8; 32], proof: &[u8; PROOF]) -> Result<(), Error> {
@@ -69,5 +86,19 @@ mod tests {
             signs[usize::from(proof[0])] += 1;
         }
         assert!(signs.iter().all(|count| *count > 0), "{signs:?}");
+    }
+
+    #[test]
+    fn an_onion_key_certifies_one_identity_as_tors_authorities_check_it() {
+        for seed in 0..8 {
+            let public = X25519.public_of(&X25519.secret_from_bytes(&[seed; 32]).unwrap()).unwrap();
+            let (sign, certificate) = onion_key_certificate(&[seed; 32], &[9; 32], 7200);
+            let key = |sign| MontgomeryPoint(public).to_edwards(sign).unwrap().compress().to_bytes();
+            let check = |signer, now| Certificate::check(&certificate, ONION_KEY_IDENTITY, Some(&signer), now);
+            let read = check(key(sign), 7199).unwrap();
+            assert_eq!((read.key, read.expires), ([9; 32], 7200));
+            assert!(check(key(sign ^ 1), 7199).is_err(), "the other point");
+            assert!(check(key(sign), 7200).is_err(), "expired");
+        }
     }
 }

@@ -17,6 +17,8 @@ pub const IDENTITY_SIGNING: u8 = 4;
 pub const SIGNING_LINK: u8 = 5;
 /// CERT_TYPE 6: the signing key certifies a key for AUTHENTICATE.
 pub const SIGNING_AUTH: u8 = 6;
+/// CERT_TYPE 10: an onion key, as an Ed25519 key, certifies the identity. It stands in descriptors of Tor's.
+pub const ONION_KEY_IDENTITY: u8 = 10;
 /// CERTS type 7: an RSA identity certifies the Ed25519 identity; see [`RsaCross`].
 pub const RSA_CROSS: u8 = 7;
 
@@ -109,19 +111,27 @@ impl Certificate {
 
     /// Issues a certificate. `expires` is rounded down to whole hours, the unit of the format.
     pub(super) fn issue(kind: u8, key: &[u8; 32], expires: u64, signer: &SigningKey, name_signer: bool) -> Vec<u8> {
+        let signer_named = name_signer.then(|| signer.verifying_key().to_bytes());
+        let mut bytes = Self::unsigned(kind, key, expires, signer_named.as_ref());
+        let signature = signer.sign(&bytes);
+        bytes.extend_from_slice(&signature.to_bytes());
+        bytes
+    }
+
+    /// A certificate up to its signature.
+    pub(crate) fn unsigned(kind: u8, key: &[u8; 32], expires: u64, signer_named: Option<&[u8; 32]>) -> Vec<u8> {
         let hours = u32::try_from(expires / 3600).unwrap_or(u32::MAX);
         let mut bytes = vec![VERSION, kind];
         bytes.extend_from_slice(&hours.to_be_bytes());
         bytes.push(if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 });
         bytes.extend_from_slice(key);
-        if name_signer {
-            bytes.extend_from_slice(&[1, 0, 32, SIGNED_WITH, 0]);
-            bytes.extend_from_slice(signer.verifying_key().as_bytes());
-        } else {
-            bytes.push(0);
+        match signer_named {
+            Some(signer) => {
+                bytes.extend_from_slice(&[1, 0, 32, SIGNED_WITH, 0]);
+                bytes.extend_from_slice(signer);
+            }
+            None => bytes.push(0),
         }
-        let signature = signer.sign(&bytes);
-        bytes.extend_from_slice(&signature.to_bytes());
         bytes
     }
 }

@@ -1,7 +1,8 @@
 //! Both sides of the link handshake as one state machine.
 
 use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
-use super::{Binding, RelayIdentity};
+use super::rsa::{self, RSA_IDENTITY};
+use super::{Binding, EXPORTER_CONTEXT, RelayIdentity};
 use crate::cell::payload::{Address, AuthChallenge, Authenticate, Certs, Netinfo, Versions};
 use crate::cell::{Cell, Command, Decoder, Message};
 use crate::{Error, InvalidCertificate, PeerMisbehaved};
@@ -86,6 +87,10 @@ pub struct LinkHandshake<'a> {
     peer: Option<[u8; 32]>,
     our_address: Option<IpAddr>,
     peer_addresses: Vec<IpAddr>,
+    /// SID: the digest of the RSA identity that the responder shows, or zero. For the initiator only.
+    responder_rsa: [u8; 32],
+    /// An AUTHENTICATE by an initiator with an RSA identity, which waits for keying material, and the context of that.
+    waiting: Option<([u8; 32], Authenticate)>,
     state: State,
 }
 
@@ -135,6 +140,8 @@ impl<'a> LinkHandshake<'a> {
             peer: None,
             our_address: None,
             peer_addresses: Vec::new(),
+            responder_rsa: EXPORTER_CONTEXT,
+            waiting: None,
             state: State::Versions,
         }
     }
@@ -147,7 +154,7 @@ impl<'a> LinkHandshake<'a> {
     /// connection must be closed.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.decoder.receive(bytes);
-        while self.state != State::Done {
+        while self.state != State::Done && self.waiting.is_none() {
             let Some(raw) = self.decoder.next_raw()? else { return Ok(()) };
             if raw.command != Command::AUTHENTICATE {
                 self.received.update(raw.bytes);
@@ -156,6 +163,26 @@ impl<'a> LinkHandshake<'a> {
             self.step(cell)?;
         }
         Ok(())
+    }
+
+    /// The context of keying material that is wanted before the handshake goes on, under the same label and as long as that of [`Binding::exporter`]: the initiator authenticates as a relay
+    /// with an RSA identity. Give it by [`Self::give_exporter`].
+    pub fn wanted_context(&self) -> Option<&[u8; 32]> {
+        self.waiting.as_ref().map(|(context, _)| context)
+    }
+
+    /// Takes keying material that was [wanted](Self::wanted_context), and proceeds.
+    ///
+    /// # Errors
+    /// As for [`Self::receive`]; [`Error::NotNow`] if none was wanted.
+    pub fn give_exporter(&mut self, exporter: &[u8; 32]) -> Result<(), Error> {
+        match (self.waiting.take(), self.state) {
+            (Some((_, cell)), State::Authenticate { key, id }) => {
+                self.check_authenticate(&key, id, &cell, exporter)?;
+                self.receive(&[])
+            }
+            _ => Err(Error::NotNow("link handshake wants no keying material")),
+        }
     }
 
     /// The bytes to send; empty if there are none.
@@ -190,7 +217,7 @@ impl<'a> LinkHandshake<'a> {
             (State::Certs, Message::Certs(certs)) => self.on_certs(&certs),
             (State::Challenge, Message::AuthChallenge(challenge)) => self.on_challenge(&challenge),
             (State::Authenticate { key, id }, Message::Authenticate(authenticate)) => {
-                self.on_authenticate(&key, id, &authenticate)
+                self.on_authenticate(&key, id, authenticate)
             }
             (State::Netinfo, Message::Netinfo(netinfo)) => self.on_netinfo(&netinfo),
             (State::Certs, Message::Netinfo(netinfo)) if matches!(self.side, Side::Responder(_)) => {
@@ -234,6 +261,8 @@ impl<'a> LinkHandshake<'a> {
                     return Err(Error::WrongIdentity);
                 }
                 self.peer = Some(signing.signer);
+                // It is named in AUTHENTICATE and nothing else: whom we trust is the Ed25519 identity.
+                self.responder_rsa = certs.only(RSA_IDENTITY).and_then(rsa::digest_of).unwrap_or_default();
                 self.state = State::Challenge;
             }
             Side::Responder(_) => self.state = State::Authenticate { key: certified.key, id: signing.signer },
@@ -254,7 +283,8 @@ impl<'a> LinkHandshake<'a> {
             let responder = self.peer.ok_or(Error::LinkAuthentication)?;
             let slog = self.received.clone();
             self.send(Message::Certs(relay.initiator_certs()));
-            let mut body = signed_part(relay.id(), &responder, slog, self.sent.clone(), &binding);
+            let rsa = [relay.exporter_context(), &self.responder_rsa];
+            let mut body = signed_part(rsa, [relay.id(), &responder], slog, self.sent.clone(), &binding);
             body.extend_from_slice(&nonce);
             let signature = relay.sign_authentication(&body);
             body.extend_from_slice(&signature);
@@ -264,10 +294,31 @@ impl<'a> LinkHandshake<'a> {
         Ok(())
     }
 
-    fn on_authenticate(&mut self, key: &[u8; 32], id: [u8; 32], cell: &Authenticate) -> Result<(), Error> {
+    fn on_authenticate(&mut self, key: &[u8; 32], id: [u8; 32], cell: Authenticate) -> Result<(), Error> {
         let Side::Responder(responder) = &self.side else { return Err(Error::LinkAuthentication) };
+        let exporter = responder.binding.exporter;
+        match *claimed_rsa(&cell)? {
+            EXPORTER_CONTEXT => self.check_authenticate(key, id, &cell, &exporter),
+            context => {
+                self.waiting = Some((context, cell));
+                Ok(())
+            }
+        }
+    }
+
+    fn check_authenticate(
+        &mut self,
+        key: &[u8; 32],
+        id: [u8; 32],
+        cell: &Authenticate,
+        exporter: &[u8; 32],
+    ) -> Result<(), Error> {
+        let Side::Responder(responder) = &self.side else { return Err(Error::LinkAuthentication) };
+        let binding = Binding { exporter: *exporter, ..responder.binding };
+        // The initiator's RSA identity is what it says: it must have signed that and have the keying material for it, and nobody trusts it.
+        let rsa = [claimed_rsa(cell)?, responder.relay.exporter_context()];
         let expected =
-            signed_part(&id, responder.relay.id(), self.sent.clone(), self.received.clone(), &responder.binding);
+            signed_part(rsa, [&id, responder.relay.id()], self.sent.clone(), self.received.clone(), &binding);
         let (signed, signature) = cell.body().split_last_chunk::<64>().ok_or(Error::LinkAuthentication)?;
         let right_place = signed.len() == expected.len() + 24 && signed[..expected.len()].ct_eq(&expected).into();
         if cell.kind() != Authenticate::ED25519_SHA256_RFC5705 || !right_place {
@@ -313,13 +364,19 @@ fn netinfo(time: u64, addresses: Addresses<'_>) -> Message {
     Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours })
 }
 
-/// The body of AUTHENTICATE up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. CID and
-/// SID, which would name RSA identities, are zero.
-fn signed_part(initiator: &[u8; 32], responder: &[u8; 32], slog: Sha256, clog: Sha256, binding: &Binding) -> Vec<u8> {
-    let mut body = b"AUTH0003".to_vec();
-    body.extend_from_slice(&[0; 64]);
-    body.extend_from_slice(initiator);
-    body.extend_from_slice(responder);
+const TYPE: &[u8; 8] = b"AUTH0003";
+
+/// CID of an AUTHENTICATE: whose RSA identity it claims, or zero.
+fn claimed_rsa(cell: &Authenticate) -> Result<&[u8; 32], Error> {
+    let claimed = cell.body().get(TYPE.len()..).and_then(|rest| rest.first_chunk());
+    claimed.ok_or(Error::LinkAuthentication)
+}
+
+/// The body of AUTHENTICATE up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. `rsa` has CID and
+/// SID, which are zero for a relay without an RSA identity, and `ed25519` the initiator's and the responder's identities.
+fn signed_part(rsa: [&[u8; 32]; 2], ed25519: [&[u8; 32]; 2], slog: Sha256, clog: Sha256, binding: &Binding) -> Vec<u8> {
+    let mut body = TYPE.to_vec();
+    rsa.into_iter().chain(ed25519).for_each(|identity| body.extend_from_slice(identity));
     body.extend_from_slice(&slog.finalize());
     body.extend_from_slice(&clog.finalize());
     body.extend_from_slice(&binding.certificate);

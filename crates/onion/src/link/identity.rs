@@ -1,6 +1,8 @@
 //! A relay's keys for links, and what it signs with them.
 
-use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
+use super::EXPORTER_CONTEXT;
+use super::certificate::{Certificate, IDENTITY_SIGNING, RSA_CROSS, SIGNING_AUTH, SIGNING_LINK};
+use super::rsa::{RSA_IDENTITY, RsaIdentity};
 use crate::cell::payload::{CertEntry, Certs};
 use alloc::vec::Vec;
 use core::fmt;
@@ -20,6 +22,7 @@ pub struct RelayIdentity {
     /// Certificates of type 4 and type 6, ready to send.
     signing_certificate: Vec<u8>,
     authentication_certificate: Vec<u8>,
+    rsa: Option<RsaIdentity>,
 }
 
 impl RelayIdentity {
@@ -44,7 +47,29 @@ impl RelayIdentity {
             signing,
             authentication,
             expires,
+            rsa: None,
         }
+    }
+
+    /// The same relay with an RSA identity to show, for C tor's relays and clients.
+    #[must_use]
+    pub fn with_rsa(self, rsa: RsaIdentity) -> Self {
+        Self { rsa: Some(rsa), ..self }
+    }
+
+    /// The context of the TLS exporter when this relay authenticates: CID, the digest of its RSA identity, or [`EXPORTER_CONTEXT`] if it has none.
+    pub fn exporter_context(&self) -> &[u8; 32] {
+        self.rsa.as_ref().map_or(&EXPORTER_CONTEXT, RsaIdentity::digest)
+    }
+
+    /// The certificate of type 4: the identity certifies the signing key. Descriptors of Tor's begin with it.
+    pub fn signing_certificate(&self) -> &[u8] {
+        &self.signing_certificate
+    }
+
+    /// Signs by the signing key. What is signed must begin with words that say what it is for, as a descriptor of Tor's does.
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.signing.sign(message).to_bytes()
     }
 
     /// The public identity: directories and EXTEND2 name the relay by it.
@@ -60,23 +85,28 @@ impl RelayIdentity {
     /// The CERTS cell of a responder, whose TLS certificate has this SHA-256 digest.
     pub(crate) fn responder_certs(&self, tls_certificate: &[u8; 32]) -> Certs {
         let link = Certificate::issue(SIGNING_LINK, tls_certificate, self.expires, &self.signing, false);
-        certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_LINK, link)])
+        self.certs(SIGNING_LINK, link)
     }
 
     /// The CERTS cell that an initiator sends before AUTHENTICATE.
     pub(crate) fn initiator_certs(&self) -> Certs {
-        let authentication = self.authentication_certificate.clone();
-        certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_AUTH, authentication)])
+        self.certs(SIGNING_AUTH, self.authentication_certificate.clone())
+    }
+
+    /// What both have, and one more.
+    fn certs(&self, kind: u8, bytes: Vec<u8>) -> Certs {
+        let entry = |kind, bytes: &[u8]| CertEntry { kind, bytes: bytes.to_vec() };
+        let mut entries = Vec::new();
+        if let Some(rsa) = &self.rsa {
+            entries.extend([entry(RSA_IDENTITY, rsa.certificate()), entry(RSA_CROSS, rsa.cross_certificate())]);
+        }
+        entries.extend([entry(IDENTITY_SIGNING, &self.signing_certificate), CertEntry { kind, bytes }]);
+        Certs::new(entries).expect("four certificates fit")
     }
 
     pub(super) fn sign_authentication(&self, body: &[u8]) -> [u8; 64] {
         self.authentication.sign(body).to_bytes()
     }
-}
-
-fn certs(list: [(u8, Vec<u8>); 2]) -> Certs {
-    let entries = list.map(|(kind, bytes)| CertEntry { kind, bytes }).to_vec();
-    Certs::new(entries).expect("two certificates of 150 bytes fit")
 }
 
 impl fmt::Debug for RelayIdentity {

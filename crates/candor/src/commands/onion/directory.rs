@@ -6,6 +6,7 @@ use crate::cli::{DirectoryArguments, DirectoryFlags};
 use crate::output::{Talk, print};
 use candor_network::directory::{Authority, AuthorityConfig, AuthorityKeys, Directories, Directory, DirectoryAddress};
 use candor_network::http::Url;
+use candor_network::tor::TorDirectory;
 use candor_network::{Clock, Prefix};
 use serde_json::json;
 use std::sync::Arc;
@@ -83,6 +84,15 @@ fn config(arguments: &DirectoryArguments, talk: Talk) -> Result<AuthorityConfig,
     }
     config.log = Arc::new(move |event| talk.say(&event.to_string()));
     Ok(config)
+}
+
+/// Tor's directory, if any of its authorities is named.
+pub(super) fn open_tor(authorities: &[String]) -> Result<Option<TorDirectory>, Failure> {
+    if authorities.is_empty() {
+        return Ok(None);
+    }
+    let authorities = authorities.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+    Ok(Some(TorDirectory::new(authorities)?))
 }
 
 /// The directories of a relay or a client; `None` if there are none.

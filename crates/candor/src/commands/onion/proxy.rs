@@ -5,6 +5,7 @@ use crate::Failure;
 use crate::cli::{Cells, ProxyArguments};
 use crate::output::{Talk, print};
 use candor_network::directory::Directory;
+use candor_network::tor::TorDirectory;
 use candor_network::{Crypto, HandshakeType, Proxy, ProxyConfig, RelayList};
 use serde_json::json;
 use std::path::PathBuf;
@@ -67,6 +68,8 @@ async fn keep(proxy: &Proxy, mut relays: Relays, talk: Talk) {
 struct Relays {
     source: Source,
     handshake: HandshakeType,
+    crypto: Crypto,
+    test_network: bool,
     /// What was last taken: a list's text, or a consensus's number.
     taken: String,
     /// The directories must be asked though what they said holds.
@@ -76,16 +79,22 @@ struct Relays {
 enum Source {
     List(PathBuf),
     Directory(Box<Directory>),
+    Tor(Box<TorDirectory>),
 }
 
 impl Relays {
     fn new(arguments: &ProxyArguments, config: &ProxyConfig, talk: Talk) -> Result<Self, Failure> {
-        let source = match (directory::open(&arguments.directories, talk)?, &arguments.relays) {
-            (Some(directory), _) => Source::Directory(Box::new(directory)),
-            (None, Some(path)) => Source::List(path.clone()),
-            (None, None) => return Err(Failure::Error("expected --relays or --directory".to_owned())),
+        let tor = directory::open_tor(&arguments.tor_authority)?;
+        let source = match (directory::open(&arguments.directories, talk)?, tor, &arguments.relays) {
+            (Some(directory), ..) => Source::Directory(Box::new(directory)),
+            (None, Some(tor), _) => Source::Tor(Box::new(tor)),
+            (None, None, Some(path)) => Source::List(path.clone()),
+            (None, None, None) => {
+                return Err(Failure::Error("expected --relays, --directory or --tor-authority".to_owned()));
+            }
         };
-        Ok(Self { source, handshake: config.handshake, taken: String::new(), ask: false })
+        let (handshake, crypto, test_network) = (config.handshake, config.client.crypto, config.test_network);
+        Ok(Self { source, handshake, crypto, test_network, taken: String::new(), ask: false })
     }
 
     /// The relays, if they are others than before.
@@ -114,6 +123,17 @@ impl Relays {
                 self.taken = number;
                 Ok(Some(list))
             }
+            Source::Tor(directory) => {
+                let consensus = directory.consensus().await.map_err(|error| error.to_string())?;
+                let number = consensus.valid_after.to_string();
+                if number == self.taken {
+                    return Ok(None);
+                }
+                let relays = directory.relays(&consensus, self.crypto, self.test_network).await;
+                let list = relays.map_err(|error| error.to_string())?;
+                self.taken = number;
+                Ok(Some(list))
+            }
         }
     }
 
@@ -127,7 +147,12 @@ impl Relays {
 fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure> {
     let mut config = ProxyConfig::new(arguments.listen.clone());
     config.hops = arguments.hops.into();
-    config.handshake = arguments.handshake.parse::<HandshakeType>().map_err(candor_network::Error::from)?;
+    let default = if arguments.tor_authority.is_empty() { "hybrid-768" } else { "ntor-v3" };
+    let handshake = arguments.handshake.as_deref().unwrap_or(default);
+    config.handshake = handshake.parse::<HandshakeType>().map_err(candor_network::Error::from)?;
+    if !arguments.tor_authority.is_empty() && !matches!(config.handshake, HandshakeType::Ntor | HandshakeType::NtorV3) {
+        return Err(Failure::Error(format!("relays of C tor's offer ntor and ntor-v3; found --handshake {handshake}")));
+    }
     config.client.crypto = match arguments.cells {
         Cells::Cgo => Crypto::Cgo,
         Cells::Tor1 => Crypto::Tor1,

@@ -5,6 +5,7 @@ use crate::Failure;
 use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
 use candor_network::directory::{Attendance, Directory, attend};
+use candor_network::tor::{self, TorAttendance, TorDirectory, TorRelayKey};
 use candor_network::{HandshakeType, ListedRelay, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList, Words};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ const PATIENCE: u16 = 10;
 
 pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> {
     let arguments = with_file(flags)?;
-    let config = config(&arguments, talk)?;
+    let mut config = config(&arguments, talk)?;
     let directory = directory::open(&arguments.directories, talk)?;
+    let tor = directory::open_tor(&arguments.tor_authority)?;
     if directory.is_some() && arguments.relays.is_some() {
         return Err(Failure::Error("expected either relays, a list, or directory; found both".to_owned()));
     }
@@ -25,6 +27,14 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
     let keys = match &arguments.keys {
         Some(path) => RelayKeys::load_or_create(path)?,
         None => RelayKeys::generate()?,
+    };
+    let (keys, tor) = match tor {
+        Some(tor) => {
+            let rsa = arguments.tor_keys.as_deref().map_or_else(TorRelayKey::generate, TorRelayKey::load_or_create)?;
+            config.tor_directory = tor.authorities().first().map(tor::TorAuthority::address);
+            (rsa.with(keys)?, Some((tor, rsa)))
+        }
+        None => (keys, None),
     };
     let is_exit = !config.policy.is_empty();
     runtime()?.block_on(async {
@@ -46,6 +56,7 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
             () = stop.asked() => {}
             () = keep(list, &relay, talk) => {}
             () = register(directory.as_ref(), &relay, &attendance, talk) => {}
+            () = register_with_tor(tor.as_ref(), &relay, attendance.words.bandwidth, talk) => {}
         }
 
         let patience = Duration::from_secs(arguments.patience.unwrap_or(PATIENCE).into());
@@ -131,11 +142,21 @@ async fn keep(list: Option<List<'_>>, relay: &Relay, talk: Talk) {
 /// Keeps the directory and the relay informed of each other.
 async fn register(directory: Option<&Directory>, relay: &Relay, attendance: &Attendance, talk: Talk) {
     let Some(directory) = directory else { return std::future::pending().await };
-    let told = |step: Result<String, candor_network::Error>| match step {
+    attend(relay, directory, attendance, |step| tell(step, talk)).await;
+}
+
+/// Keeps the authorities of a network of C tor's and the relay informed of each other.
+async fn register_with_tor(tor: Option<&(TorDirectory, TorRelayKey)>, relay: &Relay, bandwidth: u32, talk: Talk) {
+    let Some((directory, key)) = tor else { return std::future::pending().await };
+    let attendance = TorAttendance { bandwidth, ..TorAttendance::default() };
+    tor::attend(relay, key, directory, &attendance, |step| tell(step, talk)).await;
+}
+
+fn tell(step: Result<String, candor_network::Error>, talk: Talk) {
+    match step {
         Ok(done) => talk.say(&done),
         Err(error) => talk.say(&format!("{error}; will try again")),
-    };
-    attend(relay, directory, attendance, told).await;
+    }
 }
 
 /// What the relay says of itself to a directory.
@@ -168,6 +189,8 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         bandwidth: flags.bandwidth.or(file.bandwidth),
         family: if flags.family.is_empty() { file.family } else { flags.family },
         directories: flags.directories.or(file.directories),
+        tor_authority: if flags.tor_authority.is_empty() { file.tor_authority } else { flags.tor_authority },
+        tor_keys: flags.tor_keys.or(file.tor_keys),
         entry: flags.entry.or(file.entry),
         relays: flags.relays.or(file.relays),
         links: flags.links.or(file.links),
