@@ -213,7 +213,7 @@ fn sealed(name: &str) -> (PathBuf, Run) {
 /// Document 003 has two computers, microprimitives, phases of the protocol, throughput and sizes.
 #[test]
 fn document_003_stands_beside_two_computers() {
-    let runs = ["zen5-518806", "zen5-6226ff", "zen5-4830bc"].map(|name| sealed(&format!("2026-11-21-{name}")));
+    let runs = [sealed("2026-11-27-zen5-ea430d")];
     let others = ["zen4-ceffc0", "zen4-f0e7bb"].map(|name| sealed(&format!("2026-11-24-{name}")));
     let comparison = Comparison::of(&[&runs[..], &others[..]].concat()).unwrap();
     assert_eq!(comparison.columns.len(), 2, "a column for each computer");
