@@ -1,6 +1,6 @@
 //! The events of a scenario: their digest, and if somebody wants to read them, their text.
 
-use sha2::{Digest, Sha256};
+use candor_primitives::hash::{Digest, Sha256};
 use std::fmt::{Arguments, Write};
 use std::time::Duration;
 
