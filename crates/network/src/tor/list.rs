@@ -105,7 +105,6 @@ mod tests {
         let list = of(&consensus, &find, Crypto::Cgo, false);
         let names: Vec<_> = list.relays().iter().map(ListedRelay::label).collect();
         assert_eq!(names, ["relay0", "relay1"]);
-        use crate::paths::Candidate as _;
         assert_eq!([0, 1].map(|index| list.relays()[index].is_guard()), [false, true]);
         assert_eq!([0, 1].map(|index| list.relays()[index].is_exit()), [true, false]);
         assert!(

@@ -7,7 +7,7 @@ use super::{
 use crate::Error;
 use crate::cell::{DestroyReason, Message};
 use crate::handshake::{Handshake, NtorV3Default};
-use crate::relay::message::{Begin, Connected};
+use crate::relay::message::{Begin, Connected, EndReason};
 use std::time::Instant;
 
 fn circuit() -> (ClientCircuit, RelayCircuit) {
@@ -57,7 +57,15 @@ fn a_relay_with_a_directory_opens_streams_to_it_and_no_more_than_it_may() {
     relay.connected(stream, Connected { address: None }).unwrap();
     let Some(RelayAction::ToClient(connected)) = relay.poll() else { panic!("expected CONNECTED") };
     client.receive(connected, Instant::now());
-    assert!(matches!(client.poll(), Some(ClientAction::Answered { .. })), "which is a sign of life, too");
+    // Which is a sign of life, too; the client ends the stream.
+    let actions: Vec<_> = std::iter::from_fn(|| client.poll()).collect();
+    assert!(actions.iter().any(|action| matches!(action, ClientAction::Answered { .. })), "{actions:?}");
+    let end = actions.into_iter().find_map(|action| match action {
+        ClientAction::Send(message) => Some(message),
+        _ => None,
+    });
+    relay.receive_from_client(end.expect("END"), Instant::now());
+    assert_eq!(relay.poll(), Some(RelayAction::Ended { stream, reason: EndReason::DONE }));
     // Its twin has none.
     let (mut client, mut relay) = circuit();
     client.probe(1).unwrap();
