@@ -78,7 +78,7 @@ fn a_majority_of_the_trusted_authorities_must_have_signed() {
     let (_, _, why) = under(&edited(CONSENSUS, "Running", "Runninh"), &IDENTITIES);
     assert_eq!(why.matches("wrong signature").count(), 2, "{why}");
     // A key that nobody has certified.
-    let other = edited(CONSENSUS, "73BF424BA871DD938C113D5CEE0F2BFFC8A87DCE", &OTHER[..]);
+    let other = edited(CONSENSUS, "73BF424BA871DD938C113D5CEE0F2BFFC8A87DCE", OTHER);
     let (good, _, why) = under(&other, &IDENTITIES);
     assert!(good == 1 && why.ends_with("no certificate for its signing key"), "{why}");
 }
