@@ -1,8 +1,11 @@
 // Makes the folder that `candor login serve --pages` serves: node build.mjs PACKAGE FOLDER. `cargo xtask wasm` runs it.
 //
+// Beside FOLDER it writes FOLDER.sources, the SHA-256 of each TypeScript file of the pages, by which a test knows pages that are older than their sources.
+//
 // PACKAGE is where `@candor/opaque` was put together; its TypeScript compiles the pages. Everything is also stored compressed, for the server to send as it is.
 
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,3 +41,7 @@ for (const entry of readdirSync(made, { recursive: true, withFileTypes: true }).
   const packed = gzipSync(plain, { level: 9 });
   if (packed.length < plain.length) writeFileSync(`${path}.gz`, packed);
 }
+
+const sources = readdirSync(here).filter((name) => name.endsWith(".ts")).sort();
+const digests = sources.map((name) => `${createHash("sha256").update(readFileSync(join(here, name))).digest("hex")}  ${name}\n`);
+writeFileSync(`${made}.sources`, digests.join(""));

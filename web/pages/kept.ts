@@ -18,6 +18,16 @@ export function keep(session: Session): void {
   store(sessionStorage, SESSION, JSON.stringify(session.save()));
 }
 
+/**
+ * Keeps a new session in place of the one that the tab had, which ends: nobody would be left to sign it out. Where the server has ended it before, or does not
+ * hear of it, the new one stands all the same.
+ */
+export async function replace(session: Session): Promise<void> {
+  const old = read();
+  keep(session);
+  if (old !== null && old.id !== session.id) await client.resume(old).logout().catch(() => undefined);
+}
+
 /** Forgets the session, whether the server has ended it or not. */
 export function forget(): void {
   sessionStorage.removeItem(SESSION);

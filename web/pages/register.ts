@@ -1,7 +1,7 @@
 // The page that makes an account.
 
 import { checkNew, element, input, password, say, showCodes, submits, text } from "./form.js";
-import { client, keep, label, rememberDevice } from "./kept.js";
+import { client, label, rememberDevice, replace } from "./kept.js";
 
 /** As many as fit on a card in a wallet. */
 const CODES = 8;
@@ -20,7 +20,7 @@ submits("Making your account", async (progress) => {
   // First of all: there is no other time, and the browser may refuse to keep the rest.
   showCodes(session.recoveryCodes, "Welcome");
   rememberDevice(name, session);
-  keep(session);
+  await replace(session);
   session.wipe();
 });
 

@@ -1,7 +1,7 @@
 // The page that signs in.
 
 import { input, password, submits, text } from "./form.js";
-import { client, deviceOf, keep, label, rememberDevice } from "./kept.js";
+import { client, deviceOf, label, rememberDevice, replace } from "./kept.js";
 
 submits("Signing in", async (progress) => {
   const name = text("name");
@@ -9,7 +9,7 @@ submits("Signing in", async (progress) => {
   const options = { ...progress, label: label(), remember: input("remember").checked, ...(device === undefined ? {} : { device }) };
   const session = await client.login(name, password("password"), options);
   rememberDevice(name, session);
-  keep(session);
+  await replace(session);
   session.wipe();
   location.assign("account");
 });

@@ -120,9 +120,11 @@ pub(crate) fn run(root: &Path, filter: Option<&str>, write: bool) -> Result<Tall
     if filter.is_none_or(|filter| "scan".contains(filter)) {
         let kernels = scan::run(root, &binary, &mut tally);
         let timed = timing::timed(&soundness);
+        let with_a_case: BTreeSet<arms::Arm> = elsewhere.iter().map(|(case, ..)| case.ran.clone()).collect();
         for (case, reads, arms) in elsewhere {
-            // What the case takes besides belongs to cases of its own.
-            let own: Vec<arms::Arm> = arms.into_iter().filter(|(_, arm)| *arm == case.ran.1).collect();
+            // What the case takes besides belongs to cases of its own: which arm that takes differs between kinds of CPU.
+            let is_own = |arm: &arms::Arm| arm.1 == case.ran.1 && (*arm == case.ran || !with_a_case.contains(arm));
+            let own: Vec<arms::Arm> = arms.into_iter().filter(is_own).collect();
             let unread = arms::unread(reads, &kernels);
             let scanned = unread.is_empty() && !reads.is_empty();
             if let Some(name) = unread.first() {

@@ -11,7 +11,7 @@ mod minutes;
 use crate::Failure;
 use crate::install;
 use crate::stage::{cargo_with, clock, program, stream};
-use crate::tally::{SmokeReader, Tally, TestReader};
+use crate::tally::{SmokeReader, Tally, TestReader, by_reason};
 use crate::workspace::Workspace;
 use minutes::{Minutes, Row};
 use std::process::Command;
@@ -138,13 +138,13 @@ impl Gate {
         self.rows.push(Row { name, time, well });
     }
 
-    /// The last page: minutes, skips, failures, counts.
+    /// The last page: skips, minutes, failures, counts. Who sees its end alone sees what matters most.
     fn conclude(self) -> bool {
+        list("skipped", &by_reason(&self.tally.skips));
         print!("\n{}", self.minutes.table(&self.rows));
         if self.only.is_none() {
             self.minutes.keep(&self.rows);
         }
-        list("skipped", &self.tally.skips);
         list("failed", &self.tally.failures);
         println!("\n{}", self.tally.line());
         self.tally.failed == 0

@@ -14,8 +14,46 @@ pub(crate) struct Tally {
     pub(crate) skipped: u64,
     /// What failed, for the summary. May be shorter than the count: a test can die without a name.
     pub(crate) failures: Vec<String>,
-    /// What was skipped and why.
-    pub(crate) skips: Vec<String>,
+    pub(crate) skips: Vec<Skip>,
+}
+
+/// What was skipped and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Skip {
+    pub(crate) what: String,
+    pub(crate) why: String,
+}
+
+impl Skip {
+    fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), why: why.into() }
+    }
+}
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+/// A line for each reason, in the order in which they came up, with how many it kept from running and what these are, the first few by name.
+pub(crate) fn by_reason(skips: &[Skip]) -> Vec<String> {
+    const NAMED: usize = 3;
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Skip { what, why } in skips {
+        match reasons.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, all)) => all.push(what),
+            None => reasons.push((why, Vec::from([what.as_str()]))),
+        }
+    }
+    let line = |(why, all): &(&str, Vec<&str>)| match all.as_slice() {
+        [what] => format!("{what}: {why}"),
+        all if all.len() <= NAMED => format!("{} times: {why}: {}", all.len(), all.join(", ")),
+        all => {
+            format!("{} times: {why}: {} and {} more", all.len(), all[..NAMED].join(", "), all.len() - NAMED)
+        }
+    };
+    reasons.iter().map(line).collect()
 }
 
 impl Tally {
@@ -30,7 +68,7 @@ impl Tally {
 
     pub(crate) fn skip(&mut self, what: &str, why: &str) {
         self.skipped += 1;
-        self.skips.push(format!("{what}: {why}"));
+        self.skips.push(Skip::new(what, why));
     }
 
     /// A check that either holds or does not; an error to do it is a failure too.
@@ -74,7 +112,7 @@ pub(crate) struct TestReader {
     /// The test program that runs now, for names.
     program: String,
     failures: Vec<String>,
-    skips: Vec<String>,
+    skips: Vec<Skip>,
 }
 
 impl TestReader {
@@ -96,13 +134,14 @@ impl TestReader {
         {
             // A test that finds out at run time what this machine lacks. libtest counts it as passed.
             self.passed_over += 1;
-            self.skips.push(format!("{}: {why}", self.program));
+            self.skips.push(Skip::new(self.program.clone(), why));
         } else if let Some((name, outcome)) = trimmed.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
             if outcome == "FAILED" {
                 self.failures.push(format!("{} {name}", self.program));
             } else if let Some(why) = outcome.strip_prefix("ignored") {
                 let why = why.trim_start_matches([',', ' ']);
-                self.skips.push(format!("{} {name}: {}", self.program, if why.is_empty() { "ignored" } else { why }));
+                let why = if why.is_empty() { "ignored" } else { why };
+                self.skips.push(Skip::new(format!("{} {name}", self.program), why));
             }
         }
     }
@@ -143,7 +182,7 @@ fn short_name(program: &str) -> String {
 pub(crate) struct SmokeReader {
     tasks: u64,
     passed: u64,
-    skips: Vec<String>,
+    skips: Vec<Skip>,
     failures: Vec<String>,
 }
 
@@ -159,7 +198,8 @@ impl SmokeReader {
         let list = |name: &str| outcome.get(name)?.as_array();
         let text = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.to_owned());
         let task = text(&outcome, "task")?;
-        let told = |out: &Value| Some(format!("{task}: {}: {}", text(out, "subject")?, text(out, "reason")?));
+        let told =
+            |out: &Value| Some(Skip::new(&*task, format!("{}: {}", text(out, "subject")?, text(out, "reason")?)));
         self.passed += list("passed")?.len() as u64;
         for out in list("refused")? {
             if text(out, "kind")? != "never" {
@@ -167,7 +207,7 @@ impl SmokeReader {
             }
         }
         for out in list("failed")? {
-            self.failures.push(told(out)?);
+            self.failures.push(told(out)?.to_string());
         }
         self.tasks += 1;
         Some(())
@@ -175,7 +215,7 @@ impl SmokeReader {
 
     pub(crate) fn close(self, stage: &str, succeeded: bool, tally: &mut Tally) {
         tally.passed += self.passed;
-        self.skips.iter().for_each(|what| tally.skip(stage, what));
+        self.skips.iter().for_each(|skip| tally.skip(&format!("{stage}: {}", skip.what), &skip.why));
         self.failures.iter().for_each(|what| tally.fail(format!("{stage}: {what}")));
         if self.tasks == 0 {
             tally.fail(format!("{stage}: no task was tried"));
@@ -211,7 +251,10 @@ mod tests {
         );
         assert_eq!(tally.line(), "3 passed, 1 failed, 2 skipped");
         assert_eq!(tally.failures, ["candor_cpu tier::e"]);
-        assert_eq!(tally.skips, ["candor_cpu tier::c: needs an AVX-512 CPU", "candor_cpu tier::d: ignored"]);
+        assert_eq!(
+            by_reason(&tally.skips),
+            ["candor_cpu tier::c: needs an AVX-512 CPU", "candor_cpu tier::d: ignored"]
+        );
     }
 
     #[test]
@@ -225,8 +268,16 @@ mod tests {
                 true,
             );
             assert_eq!(tally.line(), "0 passed, 0 failed, 1 skipped");
-            assert_eq!(tally.skips, ["c_tor: no `tor` here"]);
+            assert_eq!(by_reason(&tally.skips), ["c_tor: no `tor` here"]);
         }
+    }
+
+    #[test]
+    fn a_reason_is_said_once_with_what_it_kept_from_running() {
+        let skips =
+            [("a", "no x"), ("b", "no y"), ("c", "no x"), ("d", "no z"), ("e", "no z"), ("f", "no z"), ("g", "no z")];
+        let lines = by_reason(&skips.map(|(what, why)| Skip::new(what, why)));
+        assert_eq!(lines, ["2 times: no x: a, c", "b: no y", "4 times: no z: d, e, f and 1 more"]);
     }
 
     #[test]
@@ -258,7 +309,10 @@ mod tests {
     fn a_missing_library_is_a_skip_and_a_fact_about_a_library_is_not() {
         let tally = smoke(&[REFUSED], true);
         assert_eq!(tally.line(), "2 passed, 0 failed, 1 skipped");
-        assert_eq!(tally.skips, ["smoke: kem/ml-kem-768/encaps: openssl-3.0.19: has no ML-KEM (needs 3.5)"]);
+        assert_eq!(
+            by_reason(&tally.skips),
+            ["smoke: kem/ml-kem-768/encaps: openssl-3.0.19: has no ML-KEM (needs 3.5)"]
+        );
     }
 
     #[test]

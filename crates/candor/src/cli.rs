@@ -64,8 +64,9 @@ pub(crate) enum Command {
     /// Measure tasks, print a table and save the run as a sealed file
     ///
     /// A task has a name like kem/ml-kem-768/encaps. Part of a name selects every task that contains it (kem, ml-kem-768,
-    /// encaps), a family its sets (kem/hqc, mceliece/decode), and `all` one of each kind: what takes minutes and variants of other tasks (sizes, parameter sets, topologies)
-    /// are named, whole programs from their beginning (file/). With --smoke, `all` is every task but those.
+    /// encaps), a family its sets (kem/hqc, mceliece/decode), and `all` one of each kind: variants of other tasks (sizes, parameter sets, topologies) and what takes
+    /// long (keys of RSA and McEliece, Argon2id of 256 MiB, calls of about a second) are named, whole programs from their beginning (file/). `candor list tasks all` lists what it selects.
+    /// With --smoke, `all` is every task but those programs.
     /// The key of a publication (kctsb-001) selects every task that does its work, and adds its rows to the output. Without TASKS, candor runs the tour.
     #[command(
         after_help = "Examples:\n  candor run kem/ml-kem-768\n  candor run hash/sha256/1m --peer openssl --format \
@@ -138,6 +139,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Sweep(SweepCommand),
     /// List tasks, peers, topologies or tiers
+    ///
+    /// Tasks marked `by name` are those that `candor run all` leaves out.
     #[command(
         after_help = "Examples:\n  candor list tasks kem/hqc ml-kem-768\n  candor list peers openssl\n  candor list topologies leo"
     )]
@@ -296,13 +299,13 @@ impl Picture {
 pub(crate) struct RunArguments {
     /// Tasks to measure, or parts of their names
     pub(crate) tasks: Vec<String>,
-    /// Take about two seconds per task: the same method with fewer rounds
+    /// Take about two seconds per task: the same method with fewer rounds, and as many processes as verdicts need if each task loses one
     #[arg(long, conflicts_with_all = ["budget", "smoke"])]
     pub(crate) quick: bool,
     /// Seconds per task, all its processes together [default: 6]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) budget: Option<f64>,
-    /// Processes per task [default: half as many again as the number of comparisons requires]
+    /// Processes per task [default: half as many again as the number of comparisons requires; with --quick, as many as required if one is lost]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_PROCESSES as i64))]
     pub(crate) processes: Option<u32>,
     /// Measure only the baseline and subjects whose names begin with NAME; may be repeated

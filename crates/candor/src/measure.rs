@@ -6,6 +6,7 @@ use crate::progress::Watch;
 use crate::{Failure, layout};
 use candor_lab::analysis::Report;
 use candor_lab::paired::{Builds, Program};
+use candor_lab::plan::Processes;
 use candor_lab::runfile::{Lock, Run, Tool};
 use candor_lab::session::{self, Settings, Spawn, Workers};
 use candor_lab::{LabError, Task};
@@ -28,7 +29,7 @@ pub(crate) fn stop_on_signals() -> Result<(), Failure> {
 /// The settings of a run, with what the newest self-test of this build found, there or in the default directory of runs.
 pub(crate) fn settings(
     budget: Option<f64>,
-    processes: Option<usize>,
+    processes: Processes,
     seed: Option<u64>,
     subjects: Vec<String>,
     directory: PathBuf,

@@ -34,6 +34,14 @@ impl Announced {
     }
 }
 
+/// A duration as an estimate is told: in minutes, where seconds would promise too much.
+fn spoken(duration: Duration) -> String {
+    match duration.as_secs_f64() {
+        seconds if seconds < 120.0 => format!("{:.0} s", seconds.ceil()),
+        seconds => format!("{:.0} min", seconds / 60.0),
+    }
+}
+
 /// Shows a run's progress.
 pub(crate) struct Watch {
     bar: ProgressBar,
@@ -66,7 +74,7 @@ impl Watch {
                     let style = ProgressStyle::with_template("{bar:20} {percent:>3} % {eta:>4} left  {wide_msg}");
                     self.bar = ProgressBar::new(blocks as u64);
                     self.bar.set_style(style.expect("the template is a constant"));
-                    self.say(&format!("measuring for about {:.0} s", expected.as_secs_f64()));
+                    self.say(&format!("measuring for about {}", spoken(expected)));
                     let began = Instant::now();
                     self.announced = Some(Announced { began, blocks, done: 0, process: 0, total: expected });
                 }
@@ -75,7 +83,7 @@ impl Watch {
                 self.bar.set_message(format!("{task}, process {}", process + 1));
                 let corrected = self.announced.as_mut().and_then(|said| said.begins(process, said.began.elapsed()));
                 if let Some(total) = corrected {
-                    self.say(&format!("it will take about {:.0} s in all", total.as_secs_f64()));
+                    self.say(&format!("it will take about {} in all", spoken(total)));
                 }
             }
             Progress::Measured => {
@@ -106,6 +114,12 @@ impl Drop for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_is_told_in_seconds_or_in_minutes() {
+        let of = |seconds| spoken(Duration::from_secs_f64(seconds));
+        assert_eq!([0.2, 61.0, 119.0, 120.0, 809.0].map(of), ["1 s", "61 s", "119 s", "2 min", "13 min"]);
+    }
 
     #[test]
     fn an_estimate_is_corrected_after_whole_processes_once_it_is_far_off() {

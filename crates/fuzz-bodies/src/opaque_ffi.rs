@@ -1,7 +1,7 @@
 //! Calls of the C interface of OPAQUE, in any order, with any handles, numbers and lengths. Pointers are C's promise and so are not tried here; a test in C does.
 //!
 //! The data is a list of calls: a byte that names one, and its operands. An operand is a byte that chooses a handle, a number, or bytes: a length and as many of
-//! those that follow, or, from [`KEPT`] on, what an earlier call has given out.
+//! those that follow, or, from `KEPT` on, what an earlier call has given out.
 
 use candor_opaque::{Limits, Parties};
 use candor_opaque_ffi::object::{free, keep, part};

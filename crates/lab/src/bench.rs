@@ -12,6 +12,7 @@
 //! ```
 
 use crate::analysis::Report;
+use crate::plan::Processes;
 use crate::remote::serve_lines;
 use crate::report::{Form, render};
 use crate::runfile::{Run, Tool};
@@ -79,7 +80,7 @@ fn tool() -> Tool {
 fn run(tasks: &[Task], budget: Duration) -> Result<(), LabError> {
     let settings = Settings {
         budget,
-        processes: None,
+        processes: Processes::default(),
         seed: None,
         subjects: Vec::new(),
         directory: PathBuf::from(RUNS),

@@ -8,6 +8,7 @@
 //! | [`plan`] | how many processes, rounds and iterations, fixed before the first sample |
 //! | [`session`] | a run: probe, plan, measure, seal |
 //! | [`worker`] | the work of one fresh process: build subjects, check answers, time rounds |
+//! | [`objects`] | the files that subjects load: digested once a run, and known again |
 //! | [`Used`] | which instructions a subject used, by samples |
 //! | [`remote`] | a subject in a process of its own, and the protocol that it speaks; [`paired`]: two builds in the same rounds |
 //! | [`glance`] | a task in a fraction of a second, in this process: no run, no verdict |
@@ -24,7 +25,7 @@
 //! | [`report`] | rows as text, Markdown, CSV, JSON, HTML and LaTeX; [`table`]: text in columns |
 //!
 //! The modules depend on each other one way. The lab knows no cryptography, only the names of some libraries (for
-//! the lint `old-peer`); its only hash is the seal of a run file.
+//! the lint `old-peer`); it hashes run files, for their seals, and the files that subjects load, for their provenance.
 
 mod clock;
 mod error;
@@ -52,6 +53,7 @@ pub mod glance;
 pub mod import;
 pub mod lint;
 pub mod machine;
+pub mod objects;
 pub mod paired;
 pub mod plan;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The plan of a run. It is fixed before the first sample, so that nobody can stop when the numbers look good.
 
 use crate::Quantity;
-use crate::stats::fewest_processes;
+use crate::stats::{fewest_processes, fewest_processes_losing};
 use crate::verdict::LEAST_FLOOR;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -50,10 +50,55 @@ pub fn control_of(baseline: &str) -> String {
     format!("{baseline}#2")
 }
 
-/// The default number of processes: half as many again as the fewest that can support a verdict.
-pub fn default_processes(comparisons: usize) -> usize {
-    fewest_processes(comparisons).div_ceil(2) * 3
+/// How many processes measure each task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Processes {
+    /// Half as many again as the fewest that can support a verdict.
+    #[default]
+    HalfAgain,
+    /// The fewest that support verdicts even if each task loses one.
+    LosingOne,
+    /// So many.
+    Exactly(usize),
 }
+
+impl From<usize> for Processes {
+    fn from(processes: usize) -> Self {
+        Self::Exactly(processes)
+    }
+}
+
+impl Processes {
+    /// Their number, for a run with so many comparisons.
+    #[must_use]
+    pub fn of(self, comparisons: usize) -> usize {
+        match self {
+            Self::HalfAgain => fewest_processes(comparisons).div_ceil(2) * 3,
+            Self::LosingOne => fewest_processes_losing(1, comparisons),
+            Self::Exactly(processes) => processes,
+        }
+    }
+
+    /// As the settings of a manifest have it.
+    pub(crate) fn told(self) -> String {
+        match self {
+            Self::HalfAgain => "half as many again as needed".into(),
+            Self::LosingOne => LOSING_ONE.into(),
+            Self::Exactly(processes) => processes.to_string(),
+        }
+    }
+
+    /// What the settings of a manifest tell.
+    pub(crate) fn by(told: &str) -> Self {
+        match told.parse() {
+            Ok(processes) => Self::Exactly(processes),
+            Err(_) if told == LOSING_ONE => Self::LosingOne,
+            Err(_) => Self::HalfAgain,
+        }
+    }
+}
+
+const LOSING_ONE: &str = "as many as needed where one is lost";
 
 /// More processes than this narrow no interval that anybody needs narrower.
 pub const MOST_PROCESSES: usize = 1000;
@@ -113,9 +158,11 @@ impl TaskPlan {
         if asking_ns > 0.0 { asking_ns / (asking_ns + ns.max(0.1) * self.iterations as f64) } else { 0.0 }
     }
 
-    /// How long the rounds of one process take, roughly, by what the probe found.
-    pub fn rounds_take(&self, probed: &[Probed]) -> Duration {
-        Duration::from_secs_f64(turns_ns(probed, self.iterations) * self.rounds as f64 / 1e9)
+    /// How long the rounds of one process take, roughly, and the epochs before them, by what the probe found.
+    pub fn takes(&self, probed: &[Probed]) -> Duration {
+        let before = with_control(probed, |subject| subject.ns.max(0.1)) * self.iterations as f64;
+        let before = before * untimed_epochs(self.iterations) as f64;
+        Duration::from_secs_f64((before + turns_ns(probed, self.iterations) * self.rounds as f64) / 1e9)
     }
 
     /// The baseline's name.
@@ -133,6 +180,12 @@ impl TaskPlan {
 /// single operation there are none. That one takes longer than a millisecond, and what it finds of others' in the caches is a small part of it.
 pub(crate) fn warm_up(iterations: u64) -> u64 {
     if iterations > 1 { iterations.div_ceil(16) } else { 0 }
+}
+
+/// How many epochs each subject does in a process before the first round. They fill the caches and let the processor reach its clock frequency; where an
+/// epoch is a single operation, which takes over a millisecond, one of each subject has done that.
+pub(crate) fn untimed_epochs(iterations: u64) -> u32 {
+    if iterations > 1 { 3 } else { 1 }
 }
 
 /// Nanoseconds for one operation of every subject, and of the baseline's control; those with phases do it twice.
@@ -218,8 +271,18 @@ mod tests {
     }
 
     #[test]
-    fn there_are_half_as_many_processes_again_as_needed() {
-        assert_eq!((default_processes(1), default_processes(60)), (9, 18));
+    fn there_are_half_as_many_processes_again_as_needed_or_enough_to_lose_one() {
+        let of = |processes: Processes| [1, 60, 1110].map(|comparisons| processes.of(comparisons));
+        assert_eq!(of(Processes::HalfAgain), [9, 18, 24]);
+        assert_eq!(of(Processes::LosingOne), [9, 16, 20]);
+        assert_eq!(of(Processes::Exactly(7)), [7, 7, 7]);
+    }
+
+    #[test]
+    fn the_number_of_processes_is_read_as_it_was_told() {
+        for processes in [Processes::HalfAgain, Processes::LosingOne, Processes::Exactly(7)] {
+            assert_eq!(Processes::by(&processes.told()), processes);
+        }
     }
 
     #[test]
@@ -229,14 +292,15 @@ mod tests {
             Probed { subject: "b".into(), ns: 50.0, phased: true, asking_ns: 0.0, simulated: false },
         ];
         let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000 };
-        // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times.
-        assert_eq!(plan.rounds_take(&probed), Duration::from_micros(2000 * (300 * 1000 + 250 * 63) / 1000));
+        // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times; and three epochs before all rounds.
+        let rounds = 2000 * (300 * 1000 + 250 * 63);
+        assert_eq!(plan.takes(&probed), Duration::from_nanos(rounds + 3 * 250 * 1000));
         let single = TaskPlan { iterations: 1, ..plan };
-        assert_eq!(single.rounds_take(&probed), Duration::from_micros(600));
+        assert_eq!(single.takes(&probed), Duration::from_nanos(2000 * 300 + 250));
         // Slow operations exceed the budget: the rounds are never fewer than five.
         let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, simulated: false }];
         let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
-        assert!(plan.rounds_take(&slow) >= Duration::from_secs(10));
+        assert_eq!(plan.takes(&slow).as_secs(), 14, "six rounds of two, and one before them");
     }
 
     #[test]

@@ -6,7 +6,8 @@ pub use crate::pipe::WorkerDeath;
 pub use spawn::{InProcess, Spawn};
 
 use crate::machine::{Counters, Machine};
-use crate::plan::{MOST_ASKING, Probed, TaskPlan, default_processes};
+use crate::objects::{self, Object};
+use crate::plan::{MOST_ASKING, Probed, Processes, TaskPlan};
 use crate::runfile::*;
 use crate::schedule::{self, Due, Schedule};
 use crate::units::time;
@@ -22,8 +23,8 @@ use std::time::{Duration, Instant};
 pub struct Settings {
     /// Time for each task, all its processes together.
     pub budget: Duration,
-    /// Processes for each task. By default half as many again as the comparisons need.
-    pub processes: Option<usize>,
+    /// Processes for each task.
+    pub processes: Processes,
     /// The seed of the run. By default the operating system gives one.
     pub seed: Option<u64>,
     /// Measure only these subjects beside the baseline: those whose names begin with one of these. All subjects if empty.
@@ -114,17 +115,19 @@ pub fn run(
     let mut random = Random::new(seed);
 
     let mut probes = Vec::new();
+    let mut objects = Vec::new();
     for (task, seed) in tasks.iter().zip(schedule::probe_seeds(&mut random)) {
         if stop.load(Ordering::Relaxed) {
             return Err(LabError::Stopped);
         }
         watch(Progress::Probing(&task.name));
-        let probe = probe(task, settings, workers, seed, watch)?;
+        let probe = probe(task, settings, workers, (seed, &objects), watch)?;
+        objects::add(&mut objects, &probe.objects);
         probes.push((task, probe));
     }
     let counted = |probes: &[(&Task, Probe)]| {
         let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
-        (comparisons, settings.processes.unwrap_or_else(|| default_processes(comparisons)))
+        (comparisons, settings.processes.of(comparisons))
     };
     let (_, processes) = counted(&probes);
     for (task, probe) in &mut probes {
@@ -138,10 +141,11 @@ pub fn run(
     let mut expected = Duration::ZERO;
     for (task, probe) in &probes {
         if let Some(plan) = TaskPlan::new(&probe.able, processes, settings.budget, quantum) {
-            // Each process prepares and checks its subjects as the probe did, and then times them.
-            let block = probe.took + plan.rounds_take(&probe.able);
+            // Each process makes and checks its subjects as the probe did, and then times them.
+            let block = probe.took + plan.takes(&probe.able);
             expected += block * processes as u32;
-            plans.push(Planned { task, plan, patience: BLOCK_PATIENCE + block * TIMES_EXPECTED });
+            let patience = BLOCK_PATIENCE + block * TIMES_EXPECTED;
+            plans.push(Planned { task, plan, objects: &probe.objects, patience });
         }
     }
     if plans.is_empty() {
@@ -204,11 +208,14 @@ pub fn run(
 }
 
 /// What a task's probe found.
+#[derive(Default)]
 struct Probe {
     able: Vec<Probed>,
     subjects: Vec<SubjectRecord>,
     out: Vec<RefusalRecord>,
-    /// How long the process took that found it.
+    /// The files that it has met.
+    objects: Vec<Object>,
+    /// How long its process took for what each that measures does, too: from its start until the baseline had checked all answers.
     took: Duration,
 }
 
@@ -231,7 +238,7 @@ fn probe(
     task: &Task,
     settings: &Settings,
     workers: &dyn Workers,
-    seed: u64,
+    (seed, met): (u64, &[Object]),
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Probe, LabError> {
     let mut out: Vec<RefusalRecord> = Vec::new();
@@ -245,11 +252,12 @@ fn probe(
         task.entries.iter().map(|entry| entry.subject.clone()).filter(|subject| unwanted(subject)).collect();
     // When a subject crashes the worker, the others are probed again without it.
     let mut probe = loop {
-        let mut probe = Probe { able: Vec::new(), subjects: Vec::new(), out: Vec::new(), took: Duration::ZERO };
+        let mut probe = Probe::default();
         let began = Instant::now();
         let mut trying = String::new();
         let (mut watches, mut watching) = (false, None);
-        let request = Request::Probe { task: task.name.clone(), seed, without: without.clone(), watched: true };
+        let (name, objects) = (task.name.clone(), met.to_vec());
+        let request = Request::Probe { task: name, seed, without: without.clone(), watched: true, objects };
         let mut failed = None;
         let served = workers.serve(&request, 0, PROBE_PATIENCE, &mut |reply| {
             probe.able.extend(reply.probed());
@@ -264,11 +272,8 @@ fn probe(
                     let reason = refusal.to_string();
                     probe.out.push(RefusalRecord { task: task.name.clone(), subject, reason });
                 }
+                Reply::Checked => probe.took = began.elapsed(),
                 Reply::Watching(subject) => {
-                    // No measuring process does that.
-                    if !watches {
-                        probe.took = began.elapsed();
-                    }
                     watches = true;
                     watching = Some(subject);
                 }
@@ -276,13 +281,11 @@ fn probe(
                     probe.saw(&subject, used);
                     watching = None;
                 }
+                Reply::Met(objects) => probe.objects = objects,
                 Reply::Failed(why) => failed = Some(why),
                 Reply::Measured(_) | Reply::Done => {}
             }
         });
-        if !watches {
-            probe.took = began.elapsed();
-        }
         match (served, failed) {
             (Ok(()), None) => break probe,
             (Ok(()), Some(why)) => return Err(LabError::Worker(why)),
@@ -373,6 +376,8 @@ fn refuse_costly(
 struct Planned<'a> {
     task: &'a Task,
     plan: TaskPlan,
+    /// The files that its probe has met.
+    objects: &'a [Object],
     /// How long one of its processes may take.
     patience: Duration,
 }
@@ -393,13 +398,14 @@ fn measure(
 ) -> Result<Measured, LabError> {
     let mut measured = Measured { blocks: 0, interrupted: false };
     for Due { plan, process, padding, seed } in schedule {
-        let Planned { task, plan, patience } = &plans[plan];
+        let Planned { task, plan, objects, patience } = &plans[plan];
         if stop.load(Ordering::Relaxed) {
             measured.interrupted = true;
             return Ok(measured);
         }
         watch(Progress::Measuring(&task.name, process));
-        let request = Request::Measure { task: task.name.clone(), plan: plan.clone(), process, seed, padding };
+        let (name, plan, objects) = (task.name.clone(), plan.clone(), Some(objects.to_vec()));
+        let request = Request::Measure { task: name, plan, process, seed, padding, objects };
         let mut block = None;
         let mut reason = None;
         let served = workers.serve(&request, padding, *patience, &mut |reply| match reply {
@@ -435,8 +441,7 @@ fn measure(
 fn resolved(settings: &Settings, watched: bool) -> BTreeMap<String, String> {
     let mut map = BTreeMap::new();
     map.insert("budget_seconds".into(), settings.budget.as_secs_f64().to_string());
-    let processes = settings.processes.map_or("half as many again as needed".into(), |n| n.to_string());
-    map.insert(PROCESSES.into(), processes);
+    map.insert(PROCESSES.into(), settings.processes.told());
     map.insert("warm_up".into(), "a sixteenth of each epoch before it, outside the clock".into());
     if watched {
         map.insert(WATCHED.into(), "sampled at the end of each probe".into());

@@ -98,6 +98,13 @@ pub fn fewest_processes(comparisons: usize) -> usize {
     (40.0 * comparisons.max(1) as f64).log2().ceil() as usize
 }
 
+/// The fewest processes for which that interval still ends somewhere when so many of them are lost, each of which might have shown anything.
+pub fn fewest_processes_losing(lost: usize, comparisons: usize) -> usize {
+    let level = 0.05 / comparisons.max(1) as f64;
+    let enough = |n: &usize| sign_depth(*n, level).is_some_and(|depth| depth >= lost);
+    (fewest_processes(comparisons) + lost..).find(enough).expect("the depth grows with the number of values")
+}
+
 /// The error level of [`clopper_pearson`].
 const RATE_LEVEL: f64 = 0.05;
 
@@ -233,6 +240,24 @@ mod tests {
             let level = 0.05 / comparisons as f64;
             let values = vec![0.0; n];
             assert!(sign_interval(&values, level).is_some() && sign_interval(&values[1..], level).is_none());
+        }
+    }
+
+    #[test]
+    fn with_a_reserve_an_interval_survives_as_many_losses_and_no_more() {
+        assert_eq!([1, 60, 1110].map(|comparisons| fewest_processes_losing(1, comparisons)), [9, 16, 20]);
+        for comparisons in (1..2000).step_by(7) {
+            assert_eq!(fewest_processes_losing(0, comparisons), fewest_processes(comparisons));
+            let n = fewest_processes_losing(1, comparisons);
+            let ends = |n: usize, lost: usize| {
+                let anything = [f64::NEG_INFINITY, f64::INFINITY];
+                let interval = |lost_ones| {
+                    let values = [vec![lost_ones; lost], vec![0.0; n - lost]].concat();
+                    sign_interval(&values, 0.05 / comparisons as f64)
+                };
+                anything.iter().all(|&lost| interval(lost).is_some_and(|found| found.half_width() == 0.0))
+            };
+            assert!(ends(n, 1) && !ends(n, 2) && !ends(n - 1, 1), "{comparisons}: {n}");
         }
     }
 

@@ -3,103 +3,18 @@
 //! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
 //! that can do the task and whose answers agree, and at its end which instructions each uses. *Measure* times rounds according to a plan.
 
-use crate::plan::{self, Probed, TaskPlan, asking_ns, control_of};
+mod messages;
+
+pub use messages::{Reply, Request};
+
+use crate::objects::{self, Object};
+use crate::plan::{self, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
 use crate::turn::{Place, Turn};
-use crate::{Evidence, Mismatch, Provenance, Quantity, Refusal, Subject, Task, Used, Witness, clock, machine, used};
-use serde::{Deserialize, Serialize};
+use crate::{Evidence, Mismatch, Quantity, Refusal, Subject, Task, Used, Witness, clock, machine, used};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// A request to a worker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Request {
-    /// Find the subjects that can do the task.
-    Probe {
-        /// The task's name.
-        task: String,
-        /// The seed of the inputs.
-        seed: u64,
-        /// Subjects to leave out, because they are not wanted or crashed an earlier probe.
-        without: Vec<String>,
-        /// Whether to find out, at the end, which instructions each of them uses.
-        watched: bool,
-    },
-    /// Time rounds.
-    Measure {
-        /// The task's name.
-        task: String,
-        /// The plan of the task.
-        plan: TaskPlan,
-        /// The number of this process.
-        process: usize,
-        /// The seed of inputs and orders.
-        seed: u64,
-        /// Bytes of padding that the parent added to the environment.
-        padding: usize,
-    },
-    /// Be a subject in a process of its own, and speak [`remote`](crate::remote)'s protocol.
-    Host {
-        /// The version of the protocol that the parent speaks.
-        protocol: u32,
-        /// The task's name.
-        task: String,
-        /// The subject's name.
-        subject: String,
-    },
-}
-
-impl Request {
-    /// The task's name.
-    pub fn task(&self) -> &str {
-        match self {
-            Self::Probe { task, .. } | Self::Measure { task, .. } | Self::Host { task, .. } => task,
-        }
-    }
-}
-
-/// A reply of a worker.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Reply {
-    /// The worker is about to use this subject. If it dies now, the subject is to blame.
-    Trying(String),
-    /// The subject can do the task and its answers agree.
-    Able {
-        /// The subject's name.
-        subject: String,
-        /// Nanoseconds per operation, roughly.
-        ns: f64,
-        /// Whether each round times it twice.
-        phased: bool,
-        /// Its sizes, counts and rates.
-        quantities: Vec<Quantity>,
-        /// Its origin.
-        provenance: Box<Provenance>,
-    },
-    /// The subject gets no time.
-    Out {
-        /// The subject's name.
-        subject: String,
-        /// The reason.
-        refusal: Refusal,
-    },
-    /// The worker is about to interrupt this subject again and again. All that can do the task have been named. If it dies now, nobody is to blame.
-    Watching(String),
-    /// What the subject was seen to use.
-    Used {
-        /// The subject's name.
-        subject: String,
-        /// Its samples, or why there are none.
-        used: Used,
-    },
-    /// The raw epochs.
-    Measured(Box<Block>),
-    /// The request can't be served.
-    Failed(String),
-    /// The request has been served.
-    Done,
-}
 
 /// Serves one request.
 pub fn serve(tasks: &[Task], request: &Request, say: &mut dyn FnMut(Reply)) {
@@ -110,12 +25,14 @@ pub fn serve(tasks: &[Task], request: &Request, say: &mut dyn FnMut(Reply)) {
     match request {
         Request::Probe { seed, without, watched, .. } => {
             let mut able = probe(task, *seed, without, say);
+            say(Reply::Met(objects::met()));
             if *watched && used::WATCHES {
                 watch(&mut able, say);
             }
         }
-        Request::Measure { plan, process, seed, padding, .. } => {
-            let block = guarded(|| measure(task, plan, *process, *seed, *padding, say));
+        Request::Measure { plan, process, seed, padding, objects, .. } => {
+            let objects = objects.as_deref().unwrap_or_default();
+            let block = guarded(|| measure(task, plan, [*process, *padding], *seed, objects, say));
             match block.and_then(|block| block) {
                 Ok(block) => say(Reply::Measured(Box::new(block))),
                 Err(why) => say(Reply::Failed(why)),
@@ -133,6 +50,8 @@ pub(crate) struct Ready {
     pub(crate) name: String,
     pub(crate) subject: Box<dyn Subject>,
     witness: Witness,
+    /// Whether its time is virtual. Asked once: what a subject tells of itself may be read from files.
+    simulated: bool,
 }
 
 /// Names the subjects that can do the task, and returns each with its nanoseconds per operation.
@@ -150,7 +69,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
     }
     let mut able = Vec::new();
     for mut ready in ready {
-        let Ready { name, subject, .. } = &mut ready;
+        let Ready { name, subject, simulated, .. } = &mut ready;
         say(Reply::Trying(name.clone()));
         let tried = guarded(|| (rough_ns(subject.as_mut()), subject.quantities()));
         match tried.and_then(|(ns, quantities)| Ok((ns, finite(quantities)?))) {
@@ -158,7 +77,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
                 say(Reply::Able {
                     subject: name.clone(),
                     ns,
-                    phased: !subject.phases().is_empty() && !is_simulated(subject.as_ref()),
+                    phased: !subject.phases().is_empty() && !*simulated,
                     quantities,
                     provenance: Box::new(subject.provenance()),
                 });
@@ -196,7 +115,8 @@ pub(crate) fn make(
     guarded(|| {
         let mut subject = make()?;
         let witness = subject.prepare(seed)?;
-        Ok(Ready { name: name.to_owned(), subject, witness })
+        let simulated = subject.provenance().evidence == Evidence::Simulated;
+        Ok(Ready { name: name.to_owned(), subject, witness, simulated })
     })
     .unwrap_or_else(|panic| Err(Refusal::failed(panic)))
 }
@@ -232,6 +152,9 @@ pub(crate) fn expel_the_wrong(
             if let Err(mismatch) = verdict {
                 complaints.insert((judge, judged), mismatch);
             }
+        }
+        if judge == 0 {
+            say(Reply::Checked);
         }
     }
     let mut gone = Vec::new();
@@ -272,9 +195,9 @@ pub(crate) fn rough_ns(subject: &mut dyn Subject) -> f64 {
 fn measure(
     task: &Task,
     plan: &TaskPlan,
-    process: usize,
+    [process, padding]: [usize; 2],
     seed: u64,
-    padding: usize,
+    objects: &[Object],
     say: &mut dyn FnMut(Reply),
 ) -> Result<Block, String> {
     let Draws { inputs, made, orders } = Draws::new(seed, plan.subjects.len());
@@ -282,8 +205,15 @@ fn measure(
     for name in made.into_iter().map(|i| &plan.subjects[i]) {
         say(Reply::Trying(name.clone()));
         let entry = task.entries.iter().find(|entry| entry.subject == *name || control_of(&entry.subject) == *name);
-        let entry = entry.ok_or_else(|| format!("the plan contains {name}, which the task does not have"))?;
+        let entry = entry.ok_or_else(|| {
+            let unknown = || format!("the plan contains {name}, which the task does not have");
+            objects::changed(objects, &plan.subjects).unwrap_or_else(unknown)
+        })?;
         ready.push(make(name, || entry.make(), inputs).map_err(|refusal| format!("{name}: {refusal}"))?);
+    }
+    // Everything is loaded now.
+    if let Some(why) = objects::changed(objects, &plan.subjects) {
+        return Err(why);
     }
     // Orders in the run file count subjects by sorted name.
     ready.sort_by(|a, b| a.name.cmp(&b.name));
@@ -310,7 +240,11 @@ fn measure(
             block.phases.insert(name.clone(), Phases { ns: vec![Vec::with_capacity(plan.rounds); names.len()], names });
         }
     }
-    warm_up(&mut ready, plan.iterations);
+    for _ in 0..plan::untimed_epochs(plan.iterations) {
+        for Ready { subject, .. } in &mut ready {
+            clock::epoch(subject.as_mut(), plan.iterations);
+        }
+    }
     rounds(&mut ready, orders.take(plan.rounds), &mut block, machine::involuntary_switches)?;
     for Ready { name, subject, .. } in &ready {
         if let Some(outcomes) = subject.outcomes() {
@@ -331,8 +265,8 @@ fn rounds(
 ) -> Result<(), String> {
     for (round, order) in orders.enumerate() {
         for &i in &order {
-            let Ready { name, subject, .. } = &mut ready[i];
-            if is_simulated(subject.as_ref()) {
+            let Ready { name, subject, simulated: is_simulated, .. } = &mut ready[i];
+            if *is_simulated {
                 simulated(round, name, subject.as_mut(), block)?;
                 continue;
             }
@@ -360,10 +294,6 @@ fn rounds(
 }
 
 /// Whether the subject's time is virtual.
-fn is_simulated(subject: &dyn Subject) -> bool {
-    subject.provenance().evidence == Evidence::Simulated
-}
-
 /// An operation in virtual time. Who had the processor meanwhile does not matter.
 fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
     let failures = clock::failures_of(subject);
@@ -381,31 +311,6 @@ fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Bl
         block.failed.entry(name.to_owned()).or_default().push(round);
     }
     Ok(())
-}
-
-/// Runs untimed epochs, which fill the caches and raise the clock frequency.
-fn warm_up(ready: &mut [Ready], iterations: u64) {
-    for _ in 0..3 {
-        for Ready { subject, .. } in ready.iter_mut() {
-            clock::epoch(subject.as_mut(), iterations);
-        }
-    }
-}
-
-impl Reply {
-    /// What the plan needs to know of a subject that can do the task.
-    pub(crate) fn probed(&self) -> Option<Probed> {
-        match self {
-            Self::Able { subject, ns, phased, provenance, quantities } => Some(Probed {
-                asking_ns: asking_ns(quantities),
-                subject: subject.clone(),
-                ns: *ns,
-                phased: *phased,
-                simulated: provenance.evidence == Evidence::Simulated,
-            }),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -452,6 +357,7 @@ mod tests {
                 name: name.to_owned(),
                 subject: Box::new(Unlucky { runs, fails, done: 0, switches: Rc::clone(&switches) }),
                 witness: Witness::default(),
+                simulated: false,
             })
             .collect();
         let mut block = Block { iterations: 1, ..Block::default() };
@@ -496,7 +402,8 @@ mod tests {
 
     #[test]
     fn virtual_time_is_taken_as_the_subject_gives_it_and_phases_with_it() {
-        let ready = Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default() };
+        let ready =
+            Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default(), simulated: true };
         let mut block = Block { iterations: 1, ..Block::default() };
         block.ns.insert("a".into(), Vec::new());
         block.phases.insert("a".into(), Phases { names: vec!["out".into(), "back".into()], ns: vec![Vec::new(); 2] });
@@ -530,8 +437,9 @@ mod tests {
     #[test]
     #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
     fn a_subject_that_panics_while_it_is_watched_says_so_and_the_next_one_is_watched() {
-        let ready =
-            |name: &str| (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default() }, 1.0);
+        let ready = |name: &str| {
+            (Ready { name: name.into(), subject: Box::new(Hasty), witness: Witness::default(), simulated: false }, 1.0)
+        };
         let mut said = Vec::new();
         watch(&mut [ready("a"), ready("b")], &mut |reply| said.push(reply));
         let skipped = |i: usize, name: &str| {
@@ -570,6 +478,7 @@ mod tests {
                 name: name.to_owned(),
                 subject: Box::new(Diary(Rc::clone(runs))),
                 witness: Witness::default(),
+                simulated: false,
             };
             let mut subjects: Vec<Ready> = ["a", "b"].into_iter().zip(&runs).map(ready).collect();
             let mut block = Block { iterations, ..Block::default() };

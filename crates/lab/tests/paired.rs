@@ -149,7 +149,7 @@ fn run(own: &str, others: &[&str], processes: usize) -> Result<Run, LabError> {
     let builds = builds_of(own, others)?;
     let settings = Settings {
         budget: Duration::from_millis(1),
-        processes: Some(processes),
+        processes: processes.into(),
         seed: Some(1),
         subjects: Vec::new(),
         directory: dir.path().into(),
@@ -342,7 +342,8 @@ fn a_build_that_speaks_no_protocol_or_another_is_refused_before_anything_is_meas
 fn served(mode: &str, patience: Duration) -> (Result<(), WorkerDeath>, Vec<Reply>) {
     // It behaves while it introduces itself.
     let builds = builds(&[mode]).unwrap();
-    let request = Request::Probe { task: "t/one".into(), seed: 1, without: Vec::new(), watched: false };
+    let request =
+        Request::Probe { task: "t/one".into(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() };
     let mut replies = Vec::new();
     let served = builds.serve(&request, 0, patience, &mut |reply| replies.push(reply));
     (served, replies)
@@ -369,7 +370,8 @@ fn chatter_without_end_is_no_sign_of_life() {
     let own = (program("same"), tool("same"));
     // A minute of patience would be long for a test; the pipe itself is tried with less.
     let spawn = session::Spawn { program: other.path, arguments: other.arguments };
-    let request = Request::Probe { task: "t/one".into(), seed: 1, without: Vec::new(), watched: false };
+    let request =
+        Request::Probe { task: "t/one".into(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() };
     let died = spawn.serve(&request, 0, Duration::from_millis(500), &mut |_| ());
     assert_eq!(died, Err(WorkerDeath::Crashed("ended because it said nothing for 500ms".into())));
     assert!(Builds::meet(own, Vec::new(), &tasks("same")).is_ok());
@@ -382,7 +384,8 @@ fn a_program_that_is_replaced_during_the_run_is_noticed() {
     std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
     let other = Program { path: path.clone(), ..program("slower") };
     let builds = Builds::meet((program("same"), tool("same")), vec![other], &tasks("same")).unwrap();
-    let request = Request::Probe { task: "t/one".into(), seed: 1, without: Vec::new(), watched: false };
+    let request =
+        Request::Probe { task: "t/one".into(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() };
     let serve = || builds.serve(&request, 0, Duration::from_secs(60), &mut |_| ());
     assert_eq!(serve(), Ok(()));
     std::fs::remove_file(&path).unwrap();

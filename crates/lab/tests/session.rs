@@ -402,7 +402,8 @@ fn a_killed_process_is_reported_and_too_few_processes_support_no_verdict() {
 #[cfg(unix)]
 fn script(text: &str, patience: Duration) -> Result<(), WorkerDeath> {
     let worker = Spawn { program: "/bin/sh".into(), arguments: vec!["-c".into(), text.into()] };
-    let request = Request::Probe { task: "t".into(), seed: 1, without: Vec::new(), watched: false };
+    let request =
+        Request::Probe { task: "t".into(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() };
     worker.serve(&request, 0, patience, &mut |_| {})
 }
 

@@ -6,7 +6,7 @@ use crate::contract::file_hash::{self, Program, TIMED};
 use crate::list::{Offers, Peer, PeerState};
 use crate::program;
 use crate::shared_object::find;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Provenance, Refusal, objects};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -55,7 +55,7 @@ impl Offers for Offer {
         let make = move || {
             let provenance = Provenance {
                 build: Some(format!("as installed in {}", find::shown(path))),
-                object_sha256: find::sha256(path),
+                object_sha256: objects::sha256(path),
                 ..Provenance::of(COREUTILS, version, TIMED)
             };
             Ok(Program { path: path.clone(), arguments: Vec::new(), libraries: None, provenance })

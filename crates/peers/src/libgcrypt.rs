@@ -65,8 +65,9 @@ struct Functions {
     mac_ctl: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
     mac_write: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
     mac_read: unsafe extern "C" fn(Handle, *mut c_void, *mut usize) -> c_uint,
-    /// The output of `gcry_get_config`, one fact per line.
-    config: String,
+    /// `cc:…`, the compiler, and `hwflist:…`, the CPU features that the library sees.
+    compiler: Option<String>,
+    features: Option<String>,
     /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
 }
@@ -88,9 +89,12 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
         // Nothing secret is computed here, and locked memory is short.
         control(DISABLE_SECMEM, 0 as c_int);
         control(INITIALIZATION_FINISHED, 0 as c_int);
-        let told = config(0, ptr::null());
-        // The string is the caller's to free; it is read once a process.
-        let config = if told.is_null() { String::new() } else { CStr::from_ptr(told).to_string_lossy().into_owned() };
+        // Each fact by its name: among all of them is the version of the jitter collector, for which the library would start and test it, six milliseconds in
+        // which nothing is measured. The string is the caller's to free; it is read once a process.
+        let fact = |name: &CStr| {
+            let told = config(0, name.as_ptr());
+            if told.is_null() { None } else { Some(CStr::from_ptr(told).to_string_lossy().trim_end().to_owned()) }
+        };
         let functions = Functions {
             hash_buffer: function(&library, "gcry_md_hash_buffer")?,
             md_algo_info: function(&library, "gcry_md_algo_info")?,
@@ -116,7 +120,8 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
             mac_ctl: function(&library, "gcry_mac_ctl")?,
             mac_write: function(&library, "gcry_mac_write")?,
             mac_read: function(&library, "gcry_mac_read")?,
-            config,
+            compiler: fact(c"cc"),
+            features: fact(c"hwflist"),
             _library: library,
         };
         Ok((version, functions))
@@ -223,11 +228,16 @@ fn denied() -> Option<String> {
 
 impl SharedObject<Functions> {
     fn told(&self, timed: &str) -> Provenance {
-        let line = |key: &str| self.functions.config.lines().find(|line| line.starts_with(key)).map(str::to_owned);
+        let Functions { compiler, features, .. } = &self.functions;
         let told = self.provenance(timed);
         // The library tells which instructions it sees, and picks by that.
         let not_at_its_best = denied().map(|features| format!("{DENIED} denies CPU features ({features})"));
-        Provenance { build: line("cc:").or(told.build), arm: line("hwflist:").or(told.arm), not_at_its_best, ..told }
+        Provenance {
+            build: compiler.clone().or(told.build),
+            arm: features.clone().or(told.arm),
+            not_at_its_best,
+            ..told
+        }
     }
 
     /// The number of an algorithm that this version has.

@@ -28,11 +28,13 @@ use crate::list::{Offers, Peer, PeerState};
 use crate::shared_object::built::Built;
 use crate::shared_object::find;
 use api::Api;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Provenance, Refusal, objects};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const OPENSSL: &str = "openssl";
+/// How the names of its files begin.
+const FILE: &str = "libcrypto";
 const WHAT: &str = "the library that most of the world's TLS runs on, loaded at run time";
 const WHAT_FORK: &str = "a fork of OpenSSL, loaded at run time";
 const HOW: &str = "install it (Debian: apt install libssl3), build the newest with `cargo xtask peers openssl-4`, or name a \
@@ -48,22 +50,26 @@ struct Found {
     path: PathBuf,
     /// Its functions, or why it is of no use.
     api: Result<Api, Refusal>,
-    sha256: OnceLock<Option<String>>,
 }
 
 /// All libraries found, looked for once a process. They are never unloaded: OpenSSL leaves exit handlers behind.
 fn found() -> &'static [Found] {
     static FOUND: OnceLock<Vec<Found>> = OnceLock::new();
-    FOUND.get_or_init(|| name_apart(find::libraries("libcrypto").into_iter().map(|path| open(&path)).collect()))
+    FOUND.get_or_init(|| {
+        let found = name_apart(find::libraries(FILE).into_iter().map(|path| open(&path)).collect());
+        found.iter().filter(|found| found.api.is_ok()).for_each(|found| objects::named(&found.path, FILE, &found.name));
+        found
+    })
 }
 
 fn open(path: &Path) -> Found {
+    objects::meet(path);
     let (library, version, api) = match Api::load(path) {
         Ok((identity, api)) => (identity.library, identity.version, api.map_err(Refusal::new)),
         Err(reason) => (OPENSSL.into(), String::new(), Err(Refusal::new(reason))),
     };
     let name = if version.is_empty() { library.clone() } else { format!("{library}-{version}") };
-    Found { name, library, version, path: path.to_owned(), api, sha256: OnceLock::new() }
+    Found { name, library, version, path: path.to_owned(), api }
 }
 
 /// Numbers the second and further copies of the same version.
@@ -271,18 +277,13 @@ impl Found {
             // The library tells which instructions it sees, and picks by that.
             arm: api.cpu_line(),
             not_at_its_best,
-            object_sha256: self.object_sha256(),
+            object_sha256: objects::sha256(&self.path),
             ..Provenance::of(
                 &self.library,
                 &self.version,
                 &format!("{timed} (EVP, provider {provider}, {})", find::shown(&self.path)),
             )
         }
-    }
-
-    /// SHA-256 of the file; read once a process.
-    fn object_sha256(&self) -> Option<String> {
-        self.sha256.get_or_init(|| find::sha256(&self.path)).clone()
     }
 }
 
@@ -297,7 +298,6 @@ mod tests {
             version: String::new(),
             path: PathBuf::new(),
             api: Err(Refusal::new("a test")),
-            sha256: OnceLock::new(),
         }
     }
 

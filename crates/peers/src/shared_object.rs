@@ -8,10 +8,9 @@ pub(crate) mod given;
 
 use crate::list::{Peer, PeerState};
 use built::Built;
-use candor_lab::{Entry, Provenance, Refusal, Tuning};
+use candor_lab::{Entry, Provenance, Refusal, Tuning, objects};
 use libloading::Library;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// Which library: where its files are found and what is said of it.
 pub(crate) struct Which {
@@ -42,7 +41,6 @@ pub(crate) struct SharedObject<F> {
     /// What stands beside it, if `cargo xtask peers` has built it.
     built: Built,
     pub(crate) functions: F,
-    sha256: OnceLock<Option<String>>,
 }
 
 /// All objects of one library.
@@ -62,6 +60,9 @@ impl<F> Found<F> {
         for path in find::libraries(which.file) {
             let opened = open(which, &path, look_up).map_err(|reason| (path, reason));
             if !opened.as_ref().is_ok_and(|new| found.usable().any(|known| known.name == new.name)) {
+                if let Ok(new) = &opened {
+                    objects::named(&new.path, which.file, &new.name);
+                }
                 found.objects.push(opened);
             }
         }
@@ -115,6 +116,7 @@ fn open<F>(which: &'static Which, path: &Path, look_up: LookUp<F>) -> Result<Sha
         let loaded = unsafe { Library::new(&needed) };
         std::mem::forget(loaded.map_err(|error| format!("{} does not load: {error}", needed.display()))?);
     }
+    objects::meet(path);
     // SAFETY: loading runs the library's constructors. It is one of the system's or one that the user named; those that are
     // loaded here have constructors that look at the CPU or fill tables of their own, if any.
     let loaded = unsafe { Library::new(path) }.map_err(|error| format!("does not load: {error}"))?;
@@ -122,7 +124,7 @@ fn open<F>(which: &'static Which, path: &Path, look_up: LookUp<F>) -> Result<Sha
     let (version, functions) = look_up(loaded, &built)?;
     let variant = built.field("variant").map(|variant| format!("+{variant}"));
     let name = format!("{}-{version}{}", which.name, variant.unwrap_or_default());
-    Ok(SharedObject { name, which, version, path: path.to_owned(), built, functions, sha256: OnceLock::new() })
+    Ok(SharedObject { name, which, version, path: path.to_owned(), built, functions })
 }
 
 /// Looks a function up, or a variable.
@@ -147,7 +149,7 @@ impl<F> SharedObject<F> {
         Provenance {
             build: told.build.or_else(|| Some("unknown: the library does not tell how it was built".into())),
             arm: told.arm.or_else(|| Some(self.which.arm.into())),
-            object_sha256: self.sha256.get_or_init(|| find::sha256(&self.path)).clone(),
+            object_sha256: objects::sha256(&self.path),
             ..told
         }
     }

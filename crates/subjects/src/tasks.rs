@@ -73,15 +73,15 @@ const FAMILIES: &[Family] = &[
     ("login/http/", login::tasks),
 ];
 
-/// Marks a variant of other tasks.
-fn variant(task: Task) -> Task {
-    if variants::is_variant(&task.name) { task.selected_by(SelectedBy::Part) } else { task }
+/// Marks a task that `all` leaves out.
+fn marked(task: Task) -> Task {
+    if variants::left_out(&task.name).is_some() { task.selected_by(SelectedBy::Part) } else { task }
 }
 
 /// All tasks, in the order in which they are listed and run.
 #[must_use]
 pub fn tasks() -> Vec<Task> {
-    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).map(with_imported).map(variant).collect()
+    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).map(with_imported).map(marked).collect()
 }
 
 /// With what other tools found of the same work.

@@ -12,7 +12,8 @@ fn watched(task: &str, arms: &[&str]) -> BTreeMap<String, Used> {
         task.entries.retain(|entry| arms.contains(&entry.subject.as_str()));
     }
     let mut used = BTreeMap::new();
-    let request = Request::Probe { task: task.into(), seed: 1, without: Vec::new(), watched: true };
+    let request =
+        Request::Probe { task: task.into(), seed: 1, without: Vec::new(), watched: true, objects: Vec::new() };
     serve(&tasks, &request, &mut |reply| match reply {
         Reply::Used { subject, used: seen } => drop(used.insert(subject, seen)),
         Reply::Failed(why) => panic!("{why}"),

@@ -4,10 +4,14 @@ use crate::cli::{ListFormat, Listed};
 use crate::output::{columns, print};
 use crate::{Failure, choose};
 use candor_cpu::{Cpu, TIERS};
+use candor_lab::SelectedBy;
 use candor_lab::table::{Align, Table};
 use candor_links::topology::{BUILT_IN, Topology};
 use candor_subjects::PeerState;
 use serde_json::{Value, json};
+
+/// Stands beside the tasks that `candor run all` leaves out.
+const BY_NAME: &str = "by name";
 
 pub(crate) fn execute(what: Listed, words: &[String], format: ListFormat) -> Result<(), Failure> {
     let (value, table) = match what {
@@ -38,15 +42,16 @@ fn only<T>(
 }
 
 fn tasks(words: &[String]) -> Result<(Value, Table), Failure> {
-    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]);
     let mut tasks = candor_subjects::tasks();
     if !words.is_empty() {
         tasks = choose::tasks(tasks, words)?;
     }
     let tasks = tasks.iter().map(|task| {
         let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
-        table.row([task.name.clone(), subjects.join(" ")]);
-        json!({ "task": task.name, "what": task.what, "subjects": subjects })
+        let in_all = task.selected_by == SelectedBy::All;
+        table.row([task.name.as_str(), if in_all { "" } else { BY_NAME }, &subjects.join(" ")]);
+        json!({ "task": task.name, "what": task.what, "in_all": in_all, "subjects": subjects })
     });
     Ok((tasks.collect(), table))
 }

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::measure::{all_tasks, measure_builds, measure_by, settings, workers};
 use crate::output::{Talk, columns, on_stdout, print};
 use crate::{Failure, choose, published, signature};
+use candor_lab::plan::Processes;
 use candor_lab::program::subject;
 use candor_lab::report::{Answer, Form, render};
 use candor_lab::session::Spawn;
@@ -68,7 +69,11 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     }
 
     let budget = if arguments.quick { Some(QUICK) } else { arguments.budget.or(config.budget) };
-    let processes = arguments.processes.or(config.processes).map(|processes| processes as usize);
+    let processes = match arguments.processes.or(config.processes) {
+        Some(processes) => Processes::Exactly(processes as usize),
+        None if arguments.quick => Processes::LosingOne,
+        None => Processes::HalfAgain,
+    };
     let settings = settings(budget, processes, arguments.seed, peers, config.runs(arguments.runs));
     let key = arguments.sign.as_deref().map(signature::Key::find).transpose()?;
     let saved = match &arguments.against[..] {

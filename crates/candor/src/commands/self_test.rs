@@ -7,6 +7,7 @@ use crate::{Failure, layout};
 use candor_lab::Task;
 use candor_lab::analysis::Report;
 use candor_lab::machine::Counters;
+use candor_lab::plan::Processes;
 use candor_lab::report::{Form, render};
 use candor_lab::runfile::{End, Manifest, Record, Run, RunWriter, Trial};
 use candor_lab::schedule::Tried;
@@ -35,7 +36,7 @@ struct Try {
 pub(super) fn execute(arguments: &DoctorArguments, directory: PathBuf, talk: Talk) -> Result<(), Failure> {
     stop_on_signals()?;
     let scratch = directory.join(format!(".self-test-{}", std::process::id()));
-    let settings = Settings { layout: None, ..settings(None, None, None, Vec::new(), scratch.clone()) };
+    let settings = Settings { layout: None, ..settings(None, Processes::default(), None, Vec::new(), scratch.clone()) };
     let began = Instant::now();
     let counters = Counters::now();
     let outcome = trials(arguments.trials, &settings, talk);

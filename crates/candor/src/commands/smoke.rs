@@ -46,7 +46,12 @@ impl Outcome {
             },
             Reply::Failed(why) => self.broken(why),
             Reply::Measured(_) => self.measured = true,
-            Reply::Trying(_) | Reply::Watching(_) | Reply::Used { .. } | Reply::Done => {}
+            Reply::Trying(_)
+            | Reply::Watching(_)
+            | Reply::Used { .. }
+            | Reply::Checked
+            | Reply::Met(_)
+            | Reply::Done => {}
         });
         match served {
             Ok(()) => {}
@@ -101,10 +106,16 @@ pub(super) fn execute(tasks: &[Task], format: Format, workers: &Spawn) -> Result
 /// Prepares and checks all subjects of a task, then lets those that can do one round.
 fn outcome(Task { name: task, .. }: &Task, workers: &Spawn) -> Outcome {
     let mut outcome = Outcome { task: task.clone(), ..Outcome::default() };
-    outcome.ask(workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new(), watched: false });
+    outcome.ask(
+        workers,
+        &Request::Probe { task: task.clone(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() },
+    );
     if !outcome.passed.is_empty() {
         let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1 };
-        outcome.ask(workers, &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0 });
+        outcome.ask(
+            workers,
+            &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0, objects: None },
+        );
     }
     if !outcome.measured && outcome.failed.is_empty() {
         outcome.broken("measured nothing".into());

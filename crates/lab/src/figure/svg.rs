@@ -60,11 +60,34 @@ fn element(figure: &Figure, style: &str, paper: &str) -> String {
         escape(&figure.title),
         escape(&figure.caption)
     );
-    for shape in &figure.shapes {
-        write_shape(&mut out, shape);
+    for shapes in figure
+        .shapes
+        .chunk_by(|one, next| dot(one).is_some_and(|(_, ink)| dot(next).is_some_and(|(_, other)| other == ink)))
+    {
+        match dot(&shapes[0]) {
+            Some((_, ink)) => write_dots(&mut out, shapes, ink),
+            None => shapes.iter().for_each(|shape| write_shape(&mut out, shape)),
+        }
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// Where a dot is, and its ink.
+fn dot(shape: &Shape) -> Option<((f64, f64), Ink)> {
+    match shape {
+        Shape::Mark { at, mark: Mark::Dot, ink } => Some((*at, *ink)),
+        _ => None,
+    }
+}
+
+/// Dots of one ink, as a group that says once how they look: a run of everything has thirty thousand.
+fn write_dots(out: &mut String, dots: &[Shape], ink: Ink) {
+    let _ = write!(out, "<g class=\"{}\" fill-opacity=\"0.7\" stroke=\"none\" style=\"stroke:none\">", class(ink));
+    for ((x, y), _) in dots.iter().filter_map(dot) {
+        let _ = write!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\"/>");
+    }
+    out.push_str("</g>\n");
 }
 
 fn write_shape(out: &mut String, shape: &Shape) {
@@ -91,12 +114,8 @@ fn write_shape(out: &mut String, shape: &Shape) {
             let class = stroked(*ink);
             match mark {
                 Mark::Circle => writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\" class=\"{class}\"/>"),
-                Mark::Dot => {
-                    writeln!(
-                        out,
-                        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" class=\"{class}\" fill-opacity=\"0.7\" stroke=\"none\"/>"
-                    )
-                }
+                // In groups: see `write_dots`.
+                Mark::Dot => return,
                 Mark::Ring => writeln!(
                     out,
                     "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" class=\"{class}\" fill-opacity=\"0\" stroke-width=\"1.8\"/>"

@@ -27,6 +27,7 @@ pub fn serve_lines(
     let request: Request =
         serde_json::from_str(&line).map_err(|error| format!("expected a request of a run on stdin: {error}"))?;
     std::panic::set_hook(Box::new(|_| {}));
+    request.tells();
     let tasks = tasks(&request);
     let mut replies = Replies { output, broken: None };
     match &request {

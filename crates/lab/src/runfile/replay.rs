@@ -7,7 +7,7 @@
 use super::read::Run;
 use super::record::*;
 use crate::Evidence;
-use crate::plan::{control_of, default_processes};
+use crate::plan::{Processes, control_of};
 use crate::schedule::{self, Draws, Due, Schedule};
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
@@ -67,8 +67,8 @@ impl Replay {
                 run.manifest.comparisons
             ));
         }
-        let set = run.manifest.settings.get(PROCESSES).and_then(|set| set.parse().ok());
-        let expected = set.unwrap_or_else(|| default_processes(run.manifest.comparisons));
+        let set = run.manifest.settings.get(PROCESSES).map_or(Processes::default(), |set| Processes::by(set));
+        let expected = set.of(run.manifest.comparisons);
         if processes != expected {
             return Err(format!("the manifest has {processes} processes, and by its settings there are {expected}"));
         }

@@ -62,7 +62,8 @@ mod tests {
     fn a_program_that_does_not_start_is_named_without_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         let spawn = Spawn { program: folder.path().join("no-such-program"), arguments: Vec::new() };
-        let request = Request::Probe { task: "t".into(), seed: 1, without: Vec::new(), watched: false };
+        let request =
+            Request::Probe { task: "t".into(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() };
         let died = spawn.serve(&request, 0, Duration::from_secs(1), &mut |_| ());
         let Err(WorkerDeath::NotStarted(why)) = died else { panic!("nothing can be started there") };
         assert!(why.starts_with("no-such-program: "), "{why}");

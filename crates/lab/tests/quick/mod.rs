@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(crate) fn settings(directory: &Path) -> Settings {
     Settings {
         budget: Duration::from_millis(300),
-        processes: Some(6),
+        processes: 6.into(),
         seed: Some(1),
         subjects: Vec::new(),
         directory: directory.into(),

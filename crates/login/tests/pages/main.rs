@@ -6,6 +6,7 @@ mod flow;
 mod looks;
 
 use candor_login::{Actor, Config, Log, Purpose, Server, TokenHash, UnixTime, UserName, registration_token};
+use candor_primitives::hash::{Digest, Sha256};
 use candor_test_support::browser::Browser;
 use candor_test_support::postgres;
 use std::io::Write;
@@ -86,7 +87,27 @@ fn pages() -> Result<PathBuf, String> {
         let [made, source] = [&pages, &sources()].map(|folder| std::fs::read(folder.join(file)).ok());
         assert!(made == source, "target/web/login/{file} is not that of web/pages; run `cargo xtask wasm`");
     }
+    let made = std::fs::read_to_string(target().join("web/login.sources")).unwrap_or_default();
+    assert_eq!(
+        made,
+        digests(),
+        "target/web/login was made from other scripts than those of web/pages; run `cargo xtask wasm`"
+    );
     Ok(pages)
+}
+
+/// The SHA-256 of each script in `web/pages`, as `sha256sum` and `build.mjs` write it.
+fn digests() -> String {
+    let entries = std::fs::read_dir(sources()).unwrap().map(|entry| entry.unwrap().path());
+    let mut scripts: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "ts")).collect();
+    scripts.sort();
+    let line = |script: &PathBuf| {
+        let digest = Sha256::new().chain_update(std::fs::read(script).unwrap()).finalize();
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{digest}  {}\n", script.file_name().unwrap().to_str().unwrap())
+    };
+    scripts.iter().map(line).collect()
 }
 
 /// Says past the test harness, which swallows what a passing test prints, what was not looked at.

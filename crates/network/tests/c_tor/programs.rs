@@ -35,7 +35,8 @@ impl Programs {
             Ok(programs) => Some(programs),
             Err(why) => {
                 // Not eprintln: libtest would keep it to itself.
-                writeln!(std::io::stderr(), "skipped: {why}; install Debian's package tor").unwrap();
+                let told = writeln!(std::io::stderr(), "skipped: {why}; install Debian's package tor");
+                told.unwrap();
                 None
             }
         }

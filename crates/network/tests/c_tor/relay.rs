@@ -70,7 +70,7 @@ async fn listed(network: &Private, directory: &TorDirectory, names: &[&str], our
             let is_guard = |name: &&str| {
                 consensus.relays.iter().any(|relay| relay.nickname == **name && relay.is("Guard") && relay.is("Stable"))
             };
-            let all = names.iter().all(|name| is_guard(name));
+            let all = names.iter().all(is_guard);
             let flags: Vec<_> =
                 consensus.relays.iter().map(|relay| format!("{} {:?}", relay.nickname, relay.flags)).collect();
             let list = directory.relays(&consensus, Crypto::Cgo, true).await?;
@@ -81,7 +81,7 @@ async fn listed(network: &Private, directory: &TorDirectory, names: &[&str], our
                 let mut relays = list.into_relays();
                 let mut take =
                     |name: &&str| relays.swap_remove(relays.iter().position(|relay| relay.label() == **name).unwrap());
-                return names.iter().map(|name| take(name)).collect();
+                return names.iter().map(&mut take).collect();
             }
             Ok((false, flags, _)) => format!("waiting for {names:?} in\n{flags}"),
             Err(error) => format!("waiting for a consensus: {error}"),

@@ -4,7 +4,7 @@ use super::OPENSSL;
 use crate::contract::file_hash::{self, Program, TIMED};
 use crate::program;
 use crate::shared_object::find;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Provenance, Refusal, objects};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Found {
         let version = self.version.as_deref().unwrap_or_default();
         let provenance = Provenance {
             build: Some(format!("as found in {}", find::shown(&self.path))),
-            object_sha256: find::sha256(&self.path),
+            object_sha256: objects::sha256(&self.path),
             ..Provenance::of(OPENSSL, version, &format!("{TIMED} (openssl dgst -sha256 -r)"))
         };
         let arguments = ["dgst", "-sha256", "-r"].map(Into::into).into();

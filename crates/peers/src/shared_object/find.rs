@@ -1,6 +1,6 @@
 //! Where a shared object that is loaded at run time may be.
 
-use sha2::{Digest, Sha256};
+use candor_lab::objects;
 use std::env;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ const SYSTEM: [&str; 9] = [
 const DEPTH: usize = 4;
 
 /// Every library of that name (`libcrypto`) there is, once each: what the user names first, then what was built here, then the
-/// system's.
+/// system's. A process that measures has been told where those are that it needs ([`objects`]), and has no others.
 pub(crate) fn libraries(stem: &str) -> Vec<PathBuf> {
     static ALL: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    of_that_name(ALL.get_or_init(all), stem)
+    objects::needed(stem).unwrap_or_else(|| of_that_name(ALL.get_or_init(all), stem))
 }
 
-/// All libraries, in that order. Folders are looked through once: each process of a run begins with this.
+/// All libraries, in that order. Folders are looked through once.
 fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let named = env::var_os("CANDOR_PEERS").unwrap_or_default();
@@ -67,12 +67,6 @@ pub(crate) fn shown(path: &Path) -> String {
         return path.display().to_string();
     }
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-/// SHA-256 of a file, in hex.
-pub(crate) fn sha256(file: &Path) -> Option<String> {
-    let digest = Sha256::digest(fs::read(file).ok()?);
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// `peers` below the build's target directory: that of the working directory, and that of this program.

@@ -218,8 +218,8 @@ fn powers_with_secret_and_public_exponents_are_those_of_long_integers() {
 #[test]
 fn a_look_up_finds_each_entry_on_each_arm() {
     for rsa in arms() {
-        // As long as elements of halves are, on AVX-512 and elsewhere.
-        for width in [24, 32, 40, 16].into_iter().filter(|width| rsa.arm() == "avx512" || *width != 40) {
+        // As long as elements of halves are: words of 64 bits, on AVX-512 digits of 52 in whole vectors.
+        for width in if rsa.arm() == "avx512" { [24, 32, 40] } else { [16, 24, 32] } {
             let table: Vec<u64> = (0..32 * width as u64).map(|at| at.wrapping_mul(0x9e3779b97f4a7c15)).collect();
             for number in 0..32 {
                 let mut found = vec![1; width];
