@@ -204,7 +204,7 @@ pub fn draw_guard<R: Candidate>(
 ) -> Option<[u8; 32]> {
     let town = Town::new(relays, wish);
     let is_new = |relay: &R| {
-        town.is_fit(relay) && relay.is_guard() && wish.may_enter(relay.identity()) && !known.contains(relay.identity())
+        town.is_fit(relay) && wish.may_enter(relay.identity()) && relay.is_guard() && !known.contains(relay.identity())
     };
     let mut left: Vec<usize> = (0..relays.len()).filter(|place| is_new(&relays[*place])).collect();
     while !left.is_empty() {

@@ -63,6 +63,7 @@ fn policy(ports: &Ports, test_network: bool) -> Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paths::{Wish, draw_guard, fresh};
     use candor_tor_directory::{Authorities, AuthorityCertificate, Unverified};
 
     /// C tor's, which `candor-tor-directory` tests.
@@ -94,6 +95,30 @@ mod tests {
         assert_eq!(relay.handshakes().collect::<Vec<_>>(), [HandshakeType::Ntor, HandshakeType::NtorV3]);
         assert!(relay.permits("example.org", 443) && !relay.permits("127.0.0.1", 443) && !list.relays()[0].is_exit());
         assert!(of(&consensus, &find, Crypto::Cgo, true).relays()[2].permits("127.0.0.1", 443));
+
+        // A relay that the authorities don't call a guard is drawn as none.
+        let relay0 = *relay.identity();
+        let is_drawn = |list: &RelayList| {
+            let nobody: &[[u8; 32]] = &[];
+            let wish = Wish {
+                hops: 2,
+                handshake: HandshakeType::Ntor,
+                host: None,
+                port: 443,
+                test_network: true,
+                not_exits: nobody,
+                spoilt: nobody,
+                doubted: nobody,
+                absent: nobody,
+                entries: None,
+            };
+            let mut random = fresh().unwrap();
+            (0..300).any(|_| draw_guard(list.relays(), &[], &wish, &mut random) == Some(relay0))
+        };
+        assert!(is_drawn(&list));
+        consensus.relays[2].flags.remove("Guard");
+        assert!(!is_drawn(&of(&consensus, &find, Crypto::Cgo, false)));
+        consensus.relays[2].flags.insert("Guard".to_owned());
 
         // What a relay lacks, it does not offer.
         let text = document!("consensus-microdesc");
