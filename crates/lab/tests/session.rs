@@ -501,6 +501,9 @@ fn the_page_loads_nothing() {
     let addresses: Vec<&str> = page.match_indices("http").map(|(at, _)| &page[at..at + 26]).collect();
     assert!(addresses.iter().all(|&address| address == "http://www.w3.org/2000/svg"), "only SVG's name: {addresses:?}");
     // On a narrow screen a figure is scrolled, not shrunk until nobody can read it: 54rem are its 860 units, so that 12 units stay 12 pixels.
-    assert!(page.contains("figure svg{width:100%;min-width:54rem") && page.contains("<div class=\"scroll\"><svg"));
+    assert!(
+        page.contains("figure svg{width:100%;min-width:54rem")
+            && page.contains("<div class=\"scroll\" tabindex=\"0\"><svg")
+    );
     assert!(page.contains("peer &lt;b&gt;&amp;") && !page.contains("peer <b>"), "names are text, not markup");
 }

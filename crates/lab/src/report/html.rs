@@ -44,7 +44,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
          not measured in the same rounds. <em>ratio</em> is the subject’s time divided by the baseline’s: above 1, the baseline is faster. The \
          baseline is in every table twice; the difference between its two rows is the error of the run, and no smaller difference is \
          claimed. The interval is the exact sign-test interval over processes, at an error level of 5 % shared by all comparisons of \
-         the run. METHOD.md in candor’s repository explains the method.</p>\n</body>\n</html>\n",
+         the run. METHOD.md in candor’s repository explains the method.</p>\n</main>\n</body>\n</html>\n",
     );
     out
 }
@@ -54,7 +54,7 @@ pub(super) fn begin(title: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n",
+         <title>{}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n<main>\n",
         escape(title),
         figure::style()
     )
@@ -73,7 +73,7 @@ fn page(out: &mut String, report: &Report) {
     for figure in figure::figures(report) {
         let _ = writeln!(
             out,
-            "<figure>\n<div class=\"scroll\">{}</div><figcaption>{}</figcaption>\n</figure>",
+            "<figure>\n<div class=\"scroll\" tabindex=\"0\">{}</div><figcaption>{}</figcaption>\n</figure>",
             figure.svg_inline(),
             escape(&figure.caption)
         );
@@ -83,7 +83,7 @@ fn page(out: &mut String, report: &Report) {
     }
     trials(out, report);
     if !report.lints.is_empty() {
-        out.push_str("<section><h2>Doubts</h2>\n<div class=\"scroll\"><table><tr><th>lint</th><th class=\"words\">where</th><th class=\"words\">what</th></tr>\n");
+        out.push_str("<section><h2>Doubts</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>lint</th><th class=\"words\">where</th><th class=\"words\">what</th></tr>\n");
         for lint in &report.lints {
             let why = LINTS.iter().find(|known| known.name == lint.name).map_or("", |known| known.why);
             let _ = writeln!(
@@ -106,7 +106,7 @@ fn trials(out: &mut String, report: &Report) {
         return;
     }
     out.push_str(
-        "<section><h2>Trials whose true result is known</h2>\n<div class=\"scroll\"><table><tr><th>trials of</th>",
+        "<section><h2>Trials whose true result is known</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>trials of</th>",
     );
     for head in ["true ratio", "trials", "faster", "slower", "same", "can't tell", "lost processes", "false claims"] {
         let _ = write!(out, "<th>{head}</th>");
@@ -129,7 +129,7 @@ fn table(out: &mut String, task: &TaskReport) {
     let rates = if task.bytes.is_some() { "<th>rate</th>" } else { "" };
     let _ = writeln!(
         out,
-        "<section><h2>{}</h2>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\"><table><tr><th>subject</th><th>median</th>{rates}\
+        "<section><h2>{}</h2>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>subject</th><th>median</th>{rates}\
          <th>ratio</th><th>interval</th><th class=\"words\">baseline is</th></tr>",
         escape(&task.task),
         escape(&task.what)
@@ -172,7 +172,7 @@ fn spreads(out: &mut String, task: &TaskReport) {
     if task.rows.is_empty() {
         return;
     }
-    out.push_str("<details><summary>Spread of all epochs</summary><div class=\"scroll\"><table><tr><th>subject</th>");
+    out.push_str("<details><summary>Spread of all epochs</summary><div class=\"scroll\" tabindex=\"0\"><table><tr><th>subject</th>");
     for head in ["epochs", "mean", "σ", "min", "25 %", "75 %", "95 %", "99 %", "max"] {
         let _ = write!(out, "<th>{head}</th>");
     }
@@ -197,7 +197,7 @@ fn counted(out: &mut String, task: &TaskReport) {
     if names.is_empty() {
         return;
     }
-    out.push_str("<div class=\"scroll\"><table><tr><th>counted</th>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table><tr><th>counted</th>");
     for name in &names {
         let _ = write!(out, "<th>{}</th>", escape(name));
     }
@@ -242,7 +242,7 @@ fn quoted(out: &mut String, claims: &[Beside]) {
     }
     out.push_str(
         "<section><h2>Published numbers</h2>\n<p class=\"muted\">Quoted beside the row of this run that does the same work. The two are \
-         never divided by each other.</p>\n<div class=\"scroll\"><table><tr><th>source</th><th class=\"words\">what</th><th>quoted</th>\
+         never divided by each other.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>source</th><th class=\"words\">what</th><th>quoted</th>\
          <th class=\"words\">here</th><th class=\"words\">why not to compare</th></tr>\n",
     );
     for beside in claims {

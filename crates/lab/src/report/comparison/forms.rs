@@ -76,7 +76,7 @@ pub(super) fn html(comparison: &Comparison, sections: &[Section]) -> String {
             let _ = writeln!(out, "<p class=\"muted\">{}</p>", escape(text));
         }
         if !section.rows.is_empty() {
-            out.push_str("<div class=\"scroll\"><table>\n");
+            out.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n");
         }
         for (row, pieces) in section.rows.iter().enumerate() {
             let tag = if row == 0 { "th" } else { "td" };
@@ -98,12 +98,12 @@ pub(super) fn html(comparison: &Comparison, sections: &[Section]) -> String {
             let caption = escape(&figure.caption);
             let _ = writeln!(
                 out,
-                "<figure>\n<div class=\"scroll\">{}</div><figcaption>{caption}</figcaption>\n</figure>",
+                "<figure>\n<div class=\"scroll\" tabindex=\"0\">{}</div><figcaption>{caption}</figcaption>\n</figure>",
                 figure.svg_inline()
             );
         }
     }
-    out.push_str("</body>\n</html>\n");
+    out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
