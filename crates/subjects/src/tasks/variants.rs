@@ -34,7 +34,7 @@ fn is_long(segments: &[&str]) -> bool {
         // Seconds to minutes for a key.
         ["rsa", _, "keygen"] => true,
         ["kem", set, "keygen"] => set.starts_with("mceliece"),
-        ["ksf", "argon2id", "256m", _] | ["login", "http", "login-argon2id"] => true,
+        ["ksf", "argon2id", "64m" | "256m", _] | ["login", "http", "login-argon2id"] => true,
         // Tables and signatures of ten peers, a few of them schoolbook.
         ["rsa", "4096", _] | ["kem", "hqc-3" | "hqc-5", _] => true,
         // Libraries that work a block at a time.
@@ -108,8 +108,9 @@ mod tests {
             ("rsa/2048/pss-sign", "rsa/3072/pss-sign", Variant),
             ("aead/sm4-gcm/seal/1m", "aead/sm4-ccm/seal/1m", Long),
             ("aead/sm4-ccm/seal/1k", "aead/sm4-ccm/seal/64", Variant),
-            ("ksf/argon2id/64m/kept", "ksf/argon2id/64m/allocating", Variant),
-            ("ksf/argon2id/64m/kept", "ksf/argon2id/256m/kept", Long),
+            ("ksf/argon2id/19m/kept", "ksf/argon2id/19m/allocating", Variant),
+            ("ksf/argon2id/19m/kept", "ksf/argon2id/64m/kept", Long),
+            ("ksf/argon2id/19m/kept", "ksf/argon2id/256m/kept", Long),
             ("gf2/mul/16w", "gf2/mul/20w", Variant),
             ("circuit/loopback/hybrid-768/warm", "circuit/loopback/hybrid-512/warm", Variant),
             ("circuit/loopback/hybrid-768/cold", "circuit/loopback/hybrid-768/directory-cold", Long),
