@@ -27,6 +27,8 @@ pub(crate) const STOPPED: &str = "the run was stopped before its plan was comple
 pub struct Report {
     /// The run file's name without its extension.
     pub run: String,
+    /// The digest of its seal.
+    pub sha256: String,
     /// When it began, UTC.
     pub date: String,
     /// The machine.
@@ -66,6 +68,30 @@ pub struct TaskReport {
     pub counted: Vec<Counted>,
     /// Subjects without a time, each with the reason.
     pub refusals: Vec<RefusalRecord>,
+    /// What the rows were derived from.
+    pub epochs: Epochs,
+}
+
+/// The epochs of a task that count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Epochs {
+    /// Operations in each.
+    pub iterations: u64,
+    /// Wall nanoseconds of each: by subject, for each process, in the order of rounds. Rounds in which the work failed are left out.
+    pub ns: BTreeMap<String, Vec<Vec<u64>>>,
+}
+
+impl Epochs {
+    fn of(run: &Run, task: &TaskRecord) -> Self {
+        let mut epochs = Self { iterations: task.plan.as_ref().map_or(0, |plan| plan.iterations), ns: BTreeMap::new() };
+        for block in run.blocks.iter().filter(|block| block.task == task.task) {
+            for (subject, ns) in &block.ns {
+                let worked = block.of_rounds_that_worked(subject, ns).into_iter().map(|ns| ns as u64);
+                epochs.ns.entry(subject.clone()).or_default().push(worked.collect());
+            }
+        }
+        epochs
+    }
 }
 
 /// A subject's row.
@@ -215,12 +241,14 @@ impl Report {
                 bytes: task.bytes,
                 counted: counted(run, task),
                 refusals: refusals(run, task, &rows),
+                epochs: Epochs::of(run, task),
                 rows,
             }
         });
         let dirty = if manifest.tool.dirty { "+dirty" } else { "" };
         let mut report = Self {
             run: run.name.clone(),
+            sha256: run.sha256.clone(),
             date: manifest.date.clone(),
             machine: manifest.machine.clone(),
             commit: manifest.tool.commit.as_ref().map_or("unknown".into(), |commit| format!("{commit}{dirty}")),

@@ -48,7 +48,7 @@ pub struct Figure {
     /// How to read it, and the run, machine and commit.
     pub caption: String,
     width: f64,
-    height: f64,
+    pub(crate) height: f64,
     shapes: Vec<Shape>,
 }
 
@@ -255,6 +255,7 @@ fn plain(value: f64) -> String {
 pub(crate) fn sample(tasks: Vec<crate::analysis::TaskReport>) -> Report {
     Report {
         run: "r".into(),
+        sha256: String::new(),
         date: String::new(),
         machine: Default::default(),
         commit: String::new(),

@@ -7,6 +7,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod page;
 mod tex;
 mod text;
 

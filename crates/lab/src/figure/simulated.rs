@@ -148,7 +148,7 @@ fn left_of(places: &[Place<'_>]) -> f64 {
 mod tests {
     use super::*;
     use crate::Provenance;
-    use crate::analysis::{Phase, Spread, TaskReport};
+    use crate::analysis::{Epochs, Phase, Spread, TaskReport};
     use crate::verdict::Verdict;
 
     const MS: f64 = 1e6;
@@ -200,6 +200,7 @@ mod tests {
             rows: vec![row(medians)],
             counted: Vec::new(),
             refusals: Vec::new(),
+            epochs: Epochs::default(),
         });
         crate::figure::sample(tasks.collect())
     }

@@ -4,6 +4,9 @@ use super::ink::{HEATS, PAPER, SERIES, fill, hex, is_on_light, stroke};
 use super::{Anchor, Figure, Ink, Mark, Shape};
 use std::fmt::Write;
 
+/// Units of text that does not say its size.
+const SIZE: f64 = 12.0;
+
 /// Classes for the colours of a figure that stands alone.
 fn own_style() -> String {
     let named = [
@@ -18,8 +21,14 @@ fn own_style() -> String {
     let classes =
         named.map(|(class, ink)| format!(".{class}{{fill:{};stroke:{}}}", hex(fill(ink)), hex(stroke(ink)))).concat();
     let paper = hex(PAPER);
-    format!("text{{font-family:'DejaVu Sans',Verdana,sans-serif}}.paper{{fill:{paper}}}{classes}{}", series_style(""))
+    format!(
+        "text{{font-family:'DejaVu Sans',Verdana,sans-serif}}{PLAIN}.paper{{fill:{paper}}}{classes}{}",
+        series_style("")
+    )
 }
+
+/// Text has no outline, whatever its colour's class says, and dots are lines without length.
+const PLAIN: &str = "text{stroke:none!important}.dots{stroke-width:4;stroke-linecap:round;stroke-opacity:.7}";
 
 /// The same for a page that defines the colours as variables.
 pub(super) fn page_style() -> String {
@@ -29,7 +38,7 @@ svg .paper{fill:none}svg .text{fill:var(--ink);stroke:var(--ink)}svg .muted{fill
 svg .band{fill:var(--band)}svg .faster{fill:var(--faster);stroke:var(--faster)}\
 svg .slower{fill:var(--slower);stroke:var(--slower)}svg .same{fill:var(--same);stroke:var(--same)}\
 svg .open{fill:var(--muted);stroke:var(--muted)}";
-    format!("{NAMED}{}", series_style("svg "))
+    format!("{NAMED}svg {}{}", PLAIN.replace("}.", "}svg ."), series_style("svg "))
 }
 
 /// The classes of series, for fills, lines and the text on them: the same in light and dark.
@@ -53,7 +62,7 @@ pub(super) fn inline(figure: &Figure) -> String {
 
 fn element(figure: &Figure, style: &str, paper: &str) -> String {
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-size=\"{SIZE}\" role=\"img\">\
          <title>{2}</title><desc>{3}</desc>{style}{paper}\n",
         figure.width,
         figure.height.ceil(),
@@ -81,75 +90,101 @@ fn dot(shape: &Shape) -> Option<((f64, f64), Ink)> {
     }
 }
 
-/// Dots of one ink, as a group that says once how they look: a run of everything has thirty thousand.
+/// Dots of one ink as one path, each from the last by steps of a tenth: a run of everything has thirty thousand.
 fn write_dots(out: &mut String, dots: &[Shape], ink: Ink) {
-    let _ = write!(out, "<g class=\"{}\" fill-opacity=\"0.7\" stroke=\"none\" style=\"stroke:none\">", class(ink));
+    let _ = write!(out, "<path class=\"{} dots\" d=\"", class(ink));
+    let mut last = (0, 0);
     for ((x, y), _) in dots.iter().filter_map(dot) {
-        let _ = write!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\"/>");
+        let at = (tenths(x), tenths(y));
+        let _ = write!(out, "m{} {}h0", Tenths(at.0 - last.0), Tenths(at.1 - last.1));
+        last = at;
     }
-    out.push_str("</g>\n");
+    out.push_str("\"/>\n");
+}
+
+/// A coordinate as SVG has it here.
+fn tenths(value: f64) -> i64 {
+    (value * 10.0).round() as i64
+}
+
+/// A number of tenths without what it does not need.
+struct Tenths(i64);
+
+impl std::fmt::Display for Tenths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (whole, tenth) = (self.0.unsigned_abs() / 10, self.0.unsigned_abs() % 10);
+        match tenth {
+            0 => write!(f, "{sign}{whole}"),
+            _ => write!(f, "{sign}{whole}.{tenth}"),
+        }
+    }
+}
+
+/// A coordinate.
+fn n(value: f64) -> Tenths {
+    Tenths(tenths(value))
 }
 
 fn write_shape(out: &mut String, shape: &Shape) {
     let _ = match shape {
         Shape::Line { from, to, ink, width } => writeln!(
             out,
-            "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" class=\"{}\" stroke-width=\"{width}\"/>",
-            from.0,
-            from.1,
-            to.0,
-            to.1,
+            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\" stroke-width=\"{width}\"/>",
+            n(from.0),
+            n(from.1),
+            n(to.0),
+            n(to.1),
             stroked(*ink)
         ),
         Shape::Rect { at, size, ink } => writeln!(
             out,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"{}\" stroke=\"none\"/>",
-            at.0,
-            at.1,
-            size.0.max(0.5),
-            size.1,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{}\" stroke=\"none\"/>",
+            n(at.0),
+            n(at.1),
+            n(size.0.max(0.5)),
+            n(size.1),
             class(*ink)
         ),
         Shape::Mark { at: (x, y), mark, ink } => {
             let class = stroked(*ink);
+            let (left, right, top, bottom) = (n(x - 5.5), n(x + 5.5), n(y - 5.5), n(y + 5.5));
+            let (x, y) = (*x, *y);
             match mark {
-                Mark::Circle => writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\" class=\"{class}\"/>"),
-                // In groups: see `write_dots`.
+                Mark::Circle => writeln!(out, "<circle cx=\"{}\" cy=\"{}\" r=\"4.5\" class=\"{class}\"/>", n(x), n(y)),
+                // In paths: see `write_dots`.
                 Mark::Dot => return,
                 Mark::Ring => writeln!(
                     out,
-                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" class=\"{class}\" fill-opacity=\"0\" stroke-width=\"1.8\"/>"
+                    "<circle cx=\"{}\" cy=\"{}\" r=\"4\" class=\"{class}\" fill-opacity=\"0\" stroke-width=\"1.8\"/>",
+                    n(x),
+                    n(y)
                 ),
-                Mark::Square => {
-                    writeln!(
-                        out,
-                        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"8\" height=\"8\" class=\"{class}\"/>",
-                        x - 4.0,
-                        y - 4.0
-                    )
-                }
-                Mark::Diamond => writeln!(
+                Mark::Square => writeln!(
                     out,
-                    "<path d=\"M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}Z\" class=\"{class}\"/>",
-                    y - 5.5,
-                    x + 5.5,
-                    y + 5.5,
-                    x - 5.5
+                    "<rect x=\"{}\" y=\"{}\" width=\"8\" height=\"8\" class=\"{class}\"/>",
+                    n(x - 4.0),
+                    n(y - 4.0)
                 ),
+                Mark::Diamond => {
+                    let (x, y) = (n(x), n(y));
+                    writeln!(out, "<path d=\"M{x} {top}L{right} {y}L{x} {bottom}L{left} {y}Z\" class=\"{class}\"/>")
+                }
             }
         }
         Shape::Text { at, text, size, anchor, ink, bold } => {
             let anchor = match anchor {
-                Anchor::Start => "start",
-                Anchor::Middle => "middle",
-                Anchor::End => "end",
+                Anchor::Start => "",
+                Anchor::Middle => " text-anchor=\"middle\"",
+                Anchor::End => " text-anchor=\"end\"",
             };
+            let size = if *size == SIZE { String::new() } else { format!(" font-size=\"{size}\"") };
             let weight = if *bold { " font-weight=\"bold\"" } else { "" };
             writeln!(
                 out,
-                "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" class=\"{}\" stroke=\"none\" style=\"stroke:none\"{weight}>{}</text>",
-                at.0,
-                at.1,
+                "<text x=\"{}\" y=\"{}\"{size}{anchor} class=\"{}\"{weight}>{}</text>",
+                n(at.0),
+                n(at.1),
                 class(*ink),
                 escape(text)
             )

@@ -195,7 +195,7 @@ fn apart(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::Provenance;
-    use crate::analysis::Spread;
+    use crate::analysis::{Epochs, Spread};
     use crate::figure::Shape;
     use crate::figure::sample;
 
@@ -228,7 +228,15 @@ mod tests {
             row("peer", ns * 2.0, Verdict::Faster),
             row("ours#2", ns, Verdict::Control),
         ];
-        TaskReport { task: name.into(), what: String::new(), bytes, rows, counted: Vec::new(), refusals: Vec::new() }
+        TaskReport {
+            task: name.into(),
+            what: String::new(),
+            bytes,
+            rows,
+            counted: Vec::new(),
+            refusals: Vec::new(),
+            epochs: Epochs::default(),
+        }
     }
 
     #[test]

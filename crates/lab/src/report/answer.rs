@@ -244,7 +244,7 @@ fn best_other<'a>(claims: &Claims, task: &'a TaskReport, ours: &Row) -> Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Spread;
+    use crate::analysis::{Epochs, Spread};
     use crate::figure::sample;
     use crate::runfile::RefusalRecord;
     use crate::stats::Interval;
@@ -331,6 +331,7 @@ mod tests {
             rows,
             counted: Vec::new(),
             refusals: vec![refusal],
+            epochs: Epochs::default(),
         };
         let (run, date, commit, conditions) = ("a-run".into(), "today".into(), "c".into(), "quiet".into());
         Report { run, date, commit, conditions, ..sample(vec![task]) }

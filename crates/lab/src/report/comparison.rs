@@ -24,6 +24,8 @@ pub fn render(comparison: &Comparison, quoted: &[Quoted], form: Form) -> String 
 /// A heading, paragraphs, and a table between them.
 struct Section {
     title: String,
+    /// Whether it is one of the tasks, which a page finds by their names.
+    is_task: bool,
     /// Before the table.
     what: Vec<String>,
     /// The table: its head, then its rows. Empty if there is none.

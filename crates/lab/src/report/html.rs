@@ -1,6 +1,6 @@
-//! One self-contained web page: no scripts, no requests, light and dark, fit for printing.
+//! A report as a web page: a table for each task, in which one finds and sorts, figures, doubts, and all epochs.
 
-use super::{amount, interval, quantity_names, ratio, resolves};
+use super::{amount, interval, page, quantity_names, ratio, resolves};
 use crate::Used;
 use crate::analysis::{self, Report, Row, TaskReport};
 use crate::claims::Beside;
@@ -10,29 +10,13 @@ use crate::units::{rate, time};
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
-const STYLE: &str = "\
-:root{--paper:#fff;--ink:#1b1b1b;--muted:#5c5c5c;--line:#d4d4d4;--band:#e6e6e6;--faster:#0067a3;--slower:#b84e00;\
---same:#00785a;color-scheme:light dark}\
-@media(prefers-color-scheme:dark){:root{--paper:#16181b;--ink:#e8e8e8;--muted:#a6a6a6;--line:#3a3d42;--band:#2c3036;\
---faster:#63b7ea;--slower:#f0935a;--same:#4fc9a4}}\
-@media print{:root{--paper:#fff;--ink:#000;--muted:#444;--line:#bbb;--band:#e6e6e6;--faster:#0067a3;--slower:#b84e00;--same:#00785a}\
-section,figure{break-inside:avoid}}\
-*{box-sizing:border-box}body{margin:0 auto;padding:2rem 1.25rem;max-width:60rem;background:var(--paper);color:var(--ink);\
-font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}\
-h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .2rem}p{margin:.3rem 0 .8rem}.muted{color:var(--muted)}\
-.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}\
-th,td{padding:.28rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\
-th:first-child,td:first-child,th.words,td.words{text-align:left}td.words{white-space:normal}\
-th{font-weight:600;color:var(--muted)}.faster{color:var(--faster);font-weight:600}.slower{color:var(--slower);font-weight:600}\
-.same{color:var(--same);font-weight:600}.insecure{color:var(--slower);font-weight:700}\
-figure{margin:1.5rem 0}figure svg{width:100%;min-width:54rem;height:auto}figcaption{font-size:.85rem;color:var(--muted)}\
-@media print{figure svg{min-width:0}}details{margin:.4rem 0}summary{cursor:pointer;color:var(--muted);font-size:.9rem}code{font-size:.92em}";
-
 pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     let title = reports.first().map_or("no run".into(), |report| format!("candor {}", report.run));
-    let mut out = begin(&title);
+    let mut out = page::begin(&title);
+    out += &page::finder(reports.iter().flat_map(|report| &report.tasks).map(|task| task.task.as_str()), true);
+    let mut origins = Origins::default();
     for report in reports {
-        page(&mut out, report);
+        one(&mut out, report, &mut origins);
     }
     if let Some(lint) = analysis::across(reports) {
         let _ = writeln!(out, "<p><strong>{}</strong>: {}</p>", lint.name, escape(&lint.text));
@@ -44,23 +28,39 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
          not measured in the same rounds. <em>ratio</em> is the subject’s time divided by the baseline’s: above 1, the baseline is faster. The \
          baseline is in every table twice; the difference between its two rows is the error of the run, and no smaller difference is \
          claimed. The interval is the exact sign-test interval over processes, at an error level of 5 % shared by all comparisons of \
-         the run. METHOD.md in candor’s repository explains the method.</p>\n</main>\n</body>\n</html>\n",
+         the run. METHOD.md in candor’s repository explains the method.</p>\n",
     );
-    out
+    origins.list(&mut out);
+    out + &page::end()
 }
 
-/// A page up to its body, without the text.
-pub(super) fn begin(title: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n<main>\n",
-        escape(title),
-        figure::style()
-    )
+/// What built the code of subjects: most of it is the same in many tables, so it stands once, under a number.
+#[derive(Default)]
+struct Origins(Vec<String>);
+
+impl Origins {
+    /// The number under which that origin stands.
+    fn number(&mut self, origin: String) -> usize {
+        let known = self.0.iter().position(|one| *one == origin);
+        known.unwrap_or_else(|| {
+            self.0.push(origin);
+            self.0.len() - 1
+        }) + 1
+    }
+
+    fn list(&self, out: &mut String) {
+        if self.0.is_empty() {
+            return;
+        }
+        out.push_str("<section><h2>Builds</h2>\n<ol>\n");
+        for (at, origin) in self.0.iter().enumerate() {
+            let _ = writeln!(out, "<li id=\"build-{}\">{}</li>", at + 1, escape(origin));
+        }
+        out.push_str("</ol></section>\n");
+    }
 }
 
-fn page(out: &mut String, report: &Report) {
+fn one(out: &mut String, report: &Report, origins: &mut Origins) {
     let _ = writeln!(
         out,
         "<h1>Run <code>{}</code></h1>\n<p class=\"muted\">{} · {} · candor {} · {}</p>",
@@ -70,17 +70,13 @@ fn page(out: &mut String, report: &Report) {
         escape(&report.commit),
         escape(&report.conditions)
     );
-    for figure in figure::figures(report) {
-        let _ = writeln!(
-            out,
-            "<figure>\n<div class=\"scroll\" tabindex=\"0\">{}</div><figcaption>{}</figcaption>\n</figure>",
-            figure.svg_inline(),
-            escape(&figure.caption)
-        );
-    }
+    out.push_str(&page::epochs(report));
+    figure::figures(report).iter().for_each(|figure| page::figure(out, figure));
+    out.push_str("<div>\n");
     for task in &report.tasks {
-        table(out, task);
+        table(out, task, origins);
     }
+    out.push_str("</div>\n");
     trials(out, report);
     if !report.lints.is_empty() {
         out.push_str("<section><h2>Doubts</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>lint</th><th class=\"words\">where</th><th class=\"words\">what</th></tr>\n");
@@ -125,26 +121,32 @@ fn trials(out: &mut String, report: &Report) {
     out.push_str("</table></div></section>\n");
 }
 
-fn table(out: &mut String, task: &TaskReport) {
+fn table(out: &mut String, task: &TaskReport, origins: &mut Origins) {
     let rates = if task.bytes.is_some() { "<th>rate</th>" } else { "" };
     let _ = writeln!(
         out,
-        "<section><h2>{}</h2>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>subject</th><th>median</th>{rates}\
-         <th>ratio</th><th>interval</th><th class=\"words\">baseline is</th></tr>",
+        "<section class=\"task\"><h2>{}</h2>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"rows\"><thead><tr>\
+         <th>subject</th><th>median</th>{rates}<th>ratio</th><th>interval</th><th class=\"words\">baseline is</th></tr></thead><tbody>",
         escape(&task.task),
         escape(&task.what)
     );
     for row in &task.rows {
-        let rate = row.throughput(task.bytes).map(|r| format!("<td>{}</td>", rate(r))).unwrap_or_default();
+        // What a column is sorted by.
+        let cell = |value: f64, shown: &str| format!("<td data-v=\"{value:.4}\">{shown}</td>");
+        let rate = row.throughput(task.bytes).map(|bytes| cell(bytes, &rate(bytes))).unwrap_or_default();
         let insecure = if row.provenance.insecure.is_some() { " <span class=\"insecure\">INSECURE</span>" } else { "" };
+        let between = match (&row.interval, interval(row)) {
+            (Some(between), Some(shown)) => cell(between.low, &shown),
+            _ => "<td>none</td>".into(),
+        };
         let _ = writeln!(
             out,
-            "<tr><td>{}{insecure}</td><td>{}</td>{rate}<td>{}</td><td>{}</td><td class=\"words {}\">{}</td></tr>",
+            "<tr data-ratio=\"{:.4}\"><td>{}{insecure}</td>{}{rate}{}{between}<td class=\"words {}\">{}</td></tr>",
+            row.ratio,
             escape(&row.subject),
-            time(row.median_ns),
-            ratio(row, row.ratio),
-            interval(row).unwrap_or_else(|| "none".into()),
-            row.verdict.word(),
+            cell(row.median_ns, &time(row.median_ns)),
+            cell(row.ratio, &ratio(row, row.ratio)),
+            class(row.verdict),
             escape(&verdict(row))
         );
     }
@@ -152,19 +154,33 @@ fn table(out: &mut String, task: &TaskReport) {
     for refusal in &task.refusals {
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td class=\"words muted\" colspan=\"{columns}\">{}</td></tr>",
+            "<tr><td>{}</td><td class=\"words muted refused\" colspan=\"{columns}\">{}</td></tr>",
             escape(&refusal.subject),
             escape(&refusal.reason)
         );
     }
-    out.push_str("</table></div>\n");
+    out.push_str("</tbody></table></div>\n");
     counted(out, task);
     spreads(out, task);
     out.push_str("<details><summary>Origin of each subject</summary><ul>\n");
     for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
-        let _ = writeln!(out, "<li><strong>{}</strong>: {}</li>", escape(&row.label()), escape(&provenance(row)));
+        let _ = write!(out, "<li><strong>{}</strong>: {}", escape(&row.label()), escape(&provenance(row)));
+        if let Some(built) = built(row) {
+            let number = origins.number(built);
+            let _ = write!(out, "; <a href=\"#build-{number}\">build {number}</a>");
+        }
+        out.push_str("</li>\n");
     }
     out.push_str("</ul></details></section>\n");
+}
+
+/// Of rows that are compared with the baseline: what was found.
+fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster | Verdict::Slower | Verdict::Same => verdict.word(),
+        Verdict::CantTell => "open",
+        Verdict::Baseline | Verdict::Control | Verdict::None => "",
+    }
 }
 
 /// How far the epochs of each row and phase spread.
@@ -221,19 +237,25 @@ fn verdict(row: &Row) -> String {
     }
 }
 
+/// What was called, and how.
 fn provenance(row: &Row) -> String {
     let p = &row.provenance;
+    let named = [("arm", &p.arm), ("instructions", &row.used.as_ref().map(Used::to_string)), ("insecure", &p.insecure)];
     let mut parts = vec![format!("{} {}", p.library, p.version), p.timed.clone()];
-    let named = [
-        ("arm", &p.arm),
-        ("instructions", &row.used.as_ref().map(Used::to_string)),
-        ("built", &p.build),
-        ("package", &p.commit),
-        ("object", &p.object_sha256),
-        ("insecure", &p.insecure),
-    ];
-    parts.extend(named.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", value.as_ref()?))));
+    parts.extend(said(named));
     parts.join("; ")
+}
+
+/// What built it, and from what.
+fn built(row: &Row) -> Option<String> {
+    let p = &row.provenance;
+    let parts: Vec<String> =
+        said([("built", &p.build), ("package", &p.commit), ("object", &p.object_sha256)]).collect();
+    (!parts.is_empty()).then(|| format!("{} {}: {}", p.library, p.version, parts.join("; ")))
+}
+
+fn said<'a, const N: usize>(named: [(&'a str, &'a Option<String>); N]) -> impl Iterator<Item = String> {
+    named.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", value.as_ref()?)))
 }
 
 fn quoted(out: &mut String, claims: &[Beside]) {

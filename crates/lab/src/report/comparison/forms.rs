@@ -1,6 +1,6 @@
 //! Sections as text, Markdown, a web page and LaTeX.
 
-use super::super::{html, markdown, tex as latex};
+use super::super::{markdown, page, tex as latex};
 use super::{Piece, Section};
 use crate::compare::Comparison;
 use crate::figure::{self, escape};
@@ -68,43 +68,40 @@ fn emphasised(piece: &Piece) -> String {
 
 pub(super) fn html(comparison: &Comparison, sections: &[Section]) -> String {
     let runs: Vec<String> = comparison.columns.iter().map(crate::compare::Column::runs).collect();
-    let mut out = html::begin(&format!("candor: {}", runs.join(" and ")));
+    let mut out = page::begin(&format!("candor: {}", runs.join(" and ")));
+    out += &page::finder(comparison.tasks.iter().map(|task| task.task.as_str()), false);
     for (at, section) in sections.iter().enumerate() {
         let heading = if at == 0 { "h1" } else { "h2" };
-        let _ = writeln!(out, "<section><{heading}>{}</{heading}>", escape(&section.title));
+        let (class, rows) = if section.is_task { (" class=\"task\"", " class=\"rows\"") } else { ("", "") };
+        let _ = writeln!(out, "<section{class}><{heading}>{}</{heading}>", escape(&section.title));
         for text in &section.what {
             let _ = writeln!(out, "<p class=\"muted\">{}</p>", escape(text));
         }
         if !section.rows.is_empty() {
-            out.push_str("<div class=\"scroll\" tabindex=\"0\"><table>\n");
+            let _ = writeln!(out, "<div class=\"scroll\" tabindex=\"0\"><table{rows}>");
         }
         for (row, pieces) in section.rows.iter().enumerate() {
-            let tag = if row == 0 { "th" } else { "td" };
-            out.push_str("<tr>");
+            let (tag, before, behind) = match row {
+                0 => ("th", "<thead>", "</thead><tbody>"),
+                _ => ("td", "", ""),
+            };
+            let _ = write!(out, "{before}<tr>");
             for piece in pieces {
                 let words = if piece.is_words { "words " } else { "" };
                 let _ = write!(out, "<{tag} class=\"{words}{}\">{}</{tag}>", piece.class, escape(&piece.text));
             }
-            out.push_str("</tr>\n");
+            let _ = writeln!(out, "</tr>{behind}");
         }
         if !section.rows.is_empty() {
-            out.push_str("</table></div>\n");
+            out.push_str("</tbody></table></div>\n");
         }
         for note in &section.notes {
             let _ = writeln!(out, "<p>{}</p>", escape(note));
         }
         out.push_str("</section>\n");
-        for figure in figure::slopes(comparison).into_iter().filter(|_| at == 0) {
-            let caption = escape(&figure.caption);
-            let _ = writeln!(
-                out,
-                "<figure>\n<div class=\"scroll\" tabindex=\"0\">{}</div><figcaption>{caption}</figcaption>\n</figure>",
-                figure.svg_inline()
-            );
-        }
+        figure::slopes(comparison).iter().filter(|_| at == 0).for_each(|figure| page::figure(&mut out, figure));
     }
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
+    out + &page::end()
 }
 
 /// Each section's table is a float, or several where it is longer than a page; a section without one is a paragraph.

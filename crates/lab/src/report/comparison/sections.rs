@@ -36,6 +36,7 @@ fn columns(comparison: &Comparison) -> Section {
     }
     Section {
         title: "Compared".into(),
+        is_task: false,
         what: Vec::new(),
         rows: std::iter::once(head).chain(comparison.columns.iter().map(row)).collect(),
         notes,
@@ -90,7 +91,13 @@ fn shared(comparison: &Comparison, task: &SharedTask) -> Section {
         let cells = amounts.into_iter().map(|found| found.map_or("–".into(), |(quantity, _)| quantity.amount()));
         row(format!("{label}, {quantity}"), cells.map(Piece::number).collect(), Piece::words(word));
     }
-    Section { title: task.task.clone(), what: vec![task.what.clone()], rows, notes: reasons(comparison, task) }
+    Section {
+        title: task.task.clone(),
+        is_task: true,
+        what: vec![task.what.clone()],
+        rows,
+        notes: reasons(comparison, task),
+    }
 }
 
 /// Whether amounts are the same. Of other tools' figures and of simulated ones nothing is said: nobody measured them here.
@@ -112,7 +119,7 @@ fn judged(row: Option<&Row>) -> Piece {
     let (text, class) = match row.verdict {
         verdict @ (Verdict::Baseline | Verdict::None) => return Piece::number(verdict.word()),
         verdict @ (Verdict::Faster | Verdict::Slower | Verdict::Same) => (verdict.word(), verdict.word()),
-        verdict => (verdict.word(), ""),
+        verdict => (verdict.word(), "open"),
     };
     let between = interval(row).map_or_else(String::new, |interval| format!(" ({interval})"));
     Piece::number(format!("{}{between} {text}", ratio(row, row.ratio))).meaning(class)
@@ -169,6 +176,7 @@ fn changes(comparison: &Comparison) -> Option<Section> {
     });
     Some(Section {
         title: "From one build to another".into(),
+        is_task: false,
         what: vec!["The ratio says how many times faster the later build is: below 1, it is slower.".into()],
         rows: std::iter::once(head).chain(rows).collect(),
         notes: advice.collect(),
@@ -223,6 +231,7 @@ fn publications(comparison: &Comparison, quoted: &[Quoted]) -> Vec<Section> {
             let what = "Quoted beside what was measured here. The two are never divided by each other, nor are times of two columns.";
             let section = Section {
                 title: format!("Quoted: {}", quote.key),
+                is_task: false,
                 what: vec![quote.source.clone(), what.into()],
                 rows: vec![head.chain([Piece::words("why not to compare")]).collect()],
                 notes: Vec::new(),
@@ -282,5 +291,5 @@ fn summary(comparison: &Comparison) -> Section {
         let label = &comparison.columns[at].label;
         notes.extend(whole_run.map(|lint| format!("{}: {} in {label}: {}", lint.name, report.run, lint.text)));
     }
-    Section { title: "Together".into(), what: Vec::new(), rows: Vec::new(), notes }
+    Section { title: "Together".into(), is_task: false, what: Vec::new(), rows: Vec::new(), notes }
 }
