@@ -7,6 +7,7 @@
 mod document;
 mod judge;
 pub(crate) mod report;
+mod reread;
 mod table;
 
 use crate::Failure;
@@ -142,7 +143,9 @@ impl Candor {
         self.verify(files)?;
         let parsed =
             |file: &PathBuf| parse_report(&self.report(file)?).map_err(|why| format!("{}: {why}", file.display()));
-        files.iter().map(parsed).collect()
+        let mut reports = files.iter().map(parsed).collect::<Result<Vec<_>, _>>()?;
+        reread::reread(&mut reports);
+        Ok(reports)
     }
 
     /// A run's report as JSON; a file that ends in `.json` is one already.

@@ -19,7 +19,7 @@ mod unsafety;
 use crate::Failure;
 use crate::stage::program;
 use crate::workspace::Workspace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -100,6 +100,7 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
         violations.extend(fuzz::check(&read(&manifest)?, &fuzz_targets(workspace)?));
     }
     let (mut sealed, mut citing, mut files) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
+    let mut commits = BTreeMap::new();
     for path in committed(&workspace.root)? {
         let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let shown = workspace.show(&path);
@@ -107,16 +108,33 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
         violations.extend(addresses::check(&shown, &bytes));
         if let Some(run) = shown.strip_prefix("runs/").and_then(|name| name.strip_suffix(".jsonl")) {
             sealed.insert(run.to_owned());
+            commits.extend(runs::commit_of(&bytes).map(|commit| (run.to_owned(), commit)));
         } else if shown.ends_with(".md") || shown == "bars.toml" || shown.ends_with(runs::ARMS) {
             citing.push((shown, String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
     violations.extend(addresses::check_exceptions(&sealed));
     violations.extend(runs::check(&sealed, &citing));
+    if has_history(&workspace.root) {
+        let is_below = |commit: &str| git(&workspace.root, &["merge-base", "--is-ancestor", commit, "HEAD"]).is_some();
+        violations.extend(runs::check_commits(&commits, &crate::bars::report::GONE, is_below));
+    }
     citing.retain(|(file, _)| file.ends_with(".md"));
     violations.extend(links::check(&citing, &files));
     violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((sources.len(), violations))
+}
+
+/// Whether git knows all that came before: a shallow copy, or a tree without a repository, does not.
+fn has_history(root: &Path) -> bool {
+    root.join(".git").exists()
+        && git(root, &["rev-parse", "--is-shallow-repository"]).is_some_and(|said| said.trim() == "false")
+}
+
+/// What git says, if it ends well.
+fn git(root: &Path, words: &[&str]) -> Option<String> {
+    let output = program("git").args(words).current_dir(root).stdin(std::process::Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn fuzz_targets(workspace: &Workspace) -> Result<fuzz::Targets, Failure> {

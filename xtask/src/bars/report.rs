@@ -52,6 +52,10 @@ pub(crate) const BUSY: &str = ", busy";
 pub(crate) const INTERRUPTED: &str = ", interrupted";
 /// And of one whose program was built from a tree with changes that no commit has: nobody can build it again.
 pub(crate) const CHANGED: &str = ", changed tree";
+/// And of one whose commit is in no repository any more: [`GONE`].
+pub(crate) const COMMIT_GONE: &str = ", commit gone";
+/// Commits that measured and were lost with the machine before anybody else had them. Nobody can check them out; their rows stand until they are measured again.
+pub(crate) const GONE: [&str; 3] = ["209b03d28370", "4e4a7a34b93c", "516c48860412"];
 /// And of one that does not know how much code layout matters in its build: no part of its floor.
 pub(crate) const LAYOUT: &str = ", layout unknown";
 /// What stands behind a row that has no verdict, because its subject does other work than the baseline.
@@ -96,8 +100,9 @@ pub(crate) fn parse_report(json: &str) -> Result<Report, Failure> {
         (false, false) => ("", &rows[..]),
     };
     let changed = if commit.ends_with("+dirty") { CHANGED } else { "" };
+    let gone = if GONE.contains(&commit) { COMMIT_GONE } else { "" };
     let layout = if fires("layout-unknown") { LAYOUT } else { "" };
-    let condition = [condition, changed, layout].concat();
+    let condition = [condition, changed, gone, layout].concat();
     let features = report.pointer("/machine/features").and_then(Value::as_array);
     let features = features.into_iter().flatten().filter_map(Value::as_str);
     let features: Rc<[String]> = features.map(str::to_owned).collect();

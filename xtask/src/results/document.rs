@@ -19,7 +19,7 @@ of several CPUs may be compared with each other; times may not, so there are non
 
 - **`not run`**: no run on that kind of CPU has measured candor beside this peer.
 - **`can't tell`**: the evidence supports no verdict.
-- **`other work`**: the peer's timed call does not do the same work, so there is neither a ratio nor a verdict.
+- **`other work`**: the peer's timed call does not do the same work, so there is neither a ratio nor a verdict. Where a newer run has found that of a peer, cells from older runs say so as well.
 - **†**: the machine was busy, or candor was built from a tree with changes that no commit has. [Runs](#runs) says which.
 
 Runs that were stopped before their plan was complete are left out. Where a peer was the baseline of a run, its comparison with candor is turned round.
@@ -52,8 +52,17 @@ pub(super) fn text(families: &[Family], reports: &[Report]) -> String {
     text += "\n## In short\n\nHow many rows of a family have which verdict about candor. Schemes that give up security, kept to show what that gains, count for none.\n\n";
     text += &head(&["family"], &cpus, &[]);
     for family in families {
-        let counts = cpus.iter().map(|cpu| counts(&family.lines, cpu));
-        text += &table_row([link(family.title)].into_iter().chain(counts));
+        for (is_aws_lc, whose) in [(false, ""), (true, ", AWS-LC behind candor's trait")] {
+            let rows = |cpu: &&str| -> Vec<&Row> {
+                let rows = family.lines.iter().filter_map(|line| line.cells.get(cpu).copied());
+                rows.filter(|row| self::is_aws_lc(row) == is_aws_lc).collect()
+            };
+            let rows: Vec<Vec<&Row>> = cpus.iter().map(rows).collect();
+            if rows.iter().any(|rows| !rows.is_empty()) {
+                let counts = rows.iter().map(|rows| counts(rows));
+                text += &table_row([format!("{}{whose}", link(family.title))].into_iter().chain(counts));
+            }
+        }
     }
 
     let alone = alone(families, reports);
@@ -199,8 +208,21 @@ fn ratio(row: &Row) -> String {
     format!("{ratio:.digits$} [{low:.digits$}–{high:.digits$}]")
 }
 
-fn counts(lines: &[Line], cpu: &str) -> String {
-    let rows: Vec<&Row> = lines.iter().filter_map(|line| line.cells.get(cpu)).copied().collect();
+/// Whether what stands for candor is AWS-LC behind its trait, as the head of the document says.
+fn is_aws_lc(row: &Row) -> bool {
+    let parts: Vec<&str> = row.task.split('/').collect();
+    let is_default = row.baseline.starts_with("candor@auto");
+    let has_it = match parts[..] {
+        ["kem", set, "keygen" | "encaps" | "decaps" | "exchange"] | ["ntor", "parts", set, ..] => {
+            set.starts_with("ml-kem-")
+        }
+        ["ec", "x25519", ..] => true,
+        _ => false,
+    };
+    is_default && has_it
+}
+
+fn counts(rows: &[&Row]) -> String {
     let count = |word: &str| rows.iter().filter(|row| counts_as(row) == word).count();
     let counted = COUNTED.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);
     let counted: Vec<String> = counted.map(|(count, word)| format!("{count} {word}")).collect();
@@ -312,6 +334,25 @@ pub(super) mod tests {
         assert_eq!(counted(&report), "| [Circuit handshakes](#circuit-handshakes) | 2 faster |");
         report.rows[1].baseline = "insecure-seed-512@auto".to_owned();
         assert_eq!(counted(&report), "| [Circuit handshakes](#circuit-handshakes) | 1 faster, 1 of insecure schemes |");
+    }
+
+    #[test]
+    fn what_is_aws_lcs_is_counted_apart() {
+        let rows = [
+            ("kem/ml-kem-768/decaps", "liboqs-0.14.0", 1.5, "faster"),
+            ("kem/ml-kem-768/encaps", "liboqs-0.14.0", 2.0, "faster"),
+        ];
+        let mut report = report(RUN, "01", "zen4", &rows);
+        let counted = |report: &Report| -> Vec<String> {
+            let text = text_of(std::slice::from_ref(report)).unwrap();
+            text.lines().filter(|line| line.starts_with("| [ML-KEM]")).map(str::to_owned).collect()
+        };
+        assert_eq!(counted(&report), ["| [ML-KEM](#ml-kem) | 2 faster |"]);
+        report.rows[1].baseline = "candor@auto".to_owned();
+        assert_eq!(
+            counted(&report),
+            ["| [ML-KEM](#ml-kem) | 1 faster |", "| [ML-KEM](#ml-kem), AWS-LC behind candor's trait | 1 faster |"]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Every run in `runs/` has a name as candor gives it and is cited by a document, and every run that a document or `bars.toml` cites is there.
 
 use super::Violation;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the table of arms is called; its rows say `run NAME`.
 pub(super) const ARMS: &str = "arms.table";
@@ -28,6 +28,44 @@ pub(crate) fn check(runs: &BTreeSet<String>, texts: &[(String, String)]) -> Vec<
         }
     }
     found
+}
+
+/// The commits that runs were built from and that nobody can check out: `is_there` says whether one is below HEAD. Those in `gone` are known, and must be gone.
+pub(crate) fn check_commits(
+    commits: &BTreeMap<String, String>,
+    gone: &[&str],
+    is_there: impl Fn(&str) -> bool,
+) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (run, commit) in commits {
+        let what = match (is_there(commit), gone.contains(&commit.as_str())) {
+            (false, false) => {
+                "which is not below HEAD: nobody can build it; commit what it was built from, or measure again"
+            }
+            (true, true) => {
+                "which is there again: it is no longer one of the commits that are gone (xtask/src/bars/report.rs)"
+            }
+            _ => continue,
+        };
+        found.push(Violation::new(&format!("runs/{run}.jsonl"), 1, format!("was built from commit {commit}, {what}")));
+    }
+    let cited = |commit: &&&str| commits.is_empty() || commits.values().any(|known| known == *commit);
+    found.extend(gone.iter().filter(|commit| !cited(commit)).map(|commit| {
+        Violation::new(
+            "xtask/src/bars/report.rs",
+            1,
+            format!("commit {commit} is gone, and no run was built from it: remove it"),
+        )
+    }));
+    found
+}
+
+/// The commit in the first line of a run file, if its tree had no changes.
+pub(super) fn commit_of(run: &[u8]) -> Option<String> {
+    let line = run.split(|&byte| byte == b'\n').next()?;
+    let manifest: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let tool = &manifest["tool"];
+    (tool["dirty"] == false).then(|| tool["commit"].as_str().map(str::to_owned))?
 }
 
 /// Whether a name is a day, a CPU and six digits of a digest. That they are the run's own, its reader sees to.
@@ -80,6 +118,20 @@ mod tests {
             "{}",
             found[0]
         );
+    }
+
+    #[test]
+    fn a_run_was_built_from_a_commit_that_everybody_has() {
+        let run = |dirty: bool, commit: &str| {
+            format!("{{\"kind\":\"manifest\",\"tool\":{{\"commit\":\"{commit}\",\"dirty\":{dirty}}}}}\n{{}}\n")
+        };
+        assert_eq!(commit_of(run(false, "aa").as_bytes()).as_deref(), Some("aa"));
+        assert_eq!((commit_of(run(true, "aa").as_bytes()), commit_of(b"x")), (None, None));
+        let commits = BTreeMap::from([("one".to_owned(), "aa".to_owned()), ("two".to_owned(), "bb".to_owned())]);
+        let found =
+            |gone: &[&str], there: &[&str]| check_commits(&commits, gone, |commit| there.contains(&commit)).len();
+        assert_eq!((found(&[], &["aa", "bb"]), found(&["bb"], &["aa"])), (0, 0));
+        assert_eq!((found(&[], &["aa"]), found(&["bb"], &["aa", "bb"]), found(&["cc"], &["aa", "bb"])), (1, 1, 1));
     }
 
     #[test]
