@@ -11,7 +11,7 @@
 //! - What arrives of a stream is what was sent, from its beginning, without a gap, in order, and had been sent before.
 //! - No link carries plaintext; nothing panics.
 //! - Queues and unread bytes stay within what flow control allows.
-//! - Whoever no fault concerned has everything.
+//! - Whoever no fault concerned has everything, and so has whoever had to bear a single one that was [soon over](What::is_outlived).
 //! - In the end no relay has a circuit, a stream, a number or a cell left.
 //! - A second run has the same events.
 //!
@@ -33,12 +33,13 @@ mod trace;
 mod wire;
 mod world;
 
-pub use explore::{Exploration, Found, Row, explore};
+pub use explore::{Exploration, Found, Row, explore, explore_by};
 pub use fault::{Fault, FloodKind, Garbage, Spot, What};
-pub use judge::{CONTROL, HANDSHAKES, MOST_EVENTS, MOST_WAIT, Violation};
-pub use plant::Plant;
+pub use judge::{CONTROL, HANDSHAKES, MOST_STEPS, MOST_WAIT, Violation};
+pub use plant::{End, Hurt, Kept, Plant, Work};
 pub use scenario::{Line, Scenario, Sizes};
 
+use self::trace::Trace;
 use self::world::{Ended, World};
 use candor_onion::circuit::{Cause, Failure};
 use candor_onion::relay::message::EndReason;
@@ -143,25 +144,28 @@ pub fn run(scenario: &Scenario, plant: Option<Plant>, trace: bool) -> Report {
     }
 }
 
-fn once(scenario: &Scenario, plant: Option<Plant>, trace: bool) -> Report {
-    let ended = catch_unwind(AssertUnwindSafe(|| World::new(scenario, plant, trace).map(World::run)));
-    let panicked = |message: String| Report {
-        outcome: None,
+fn once(scenario: &Scenario, plant: Option<Plant>, keep_trace: bool) -> Report {
+    // Outside of what may panic, since a panic has events too.
+    let mut trace = Trace::new(keep_trace);
+    let ended = catch_unwind(AssertUnwindSafe(|| World::new(scenario, plant, &mut trace).map(World::run)));
+    let panicked = |message: String| Ended {
+        outcomes: Vec::new(),
         struck: 0,
         violation: Some(Violation::Panicked { message }),
-        digest: [0; 32],
-        trace: String::new(),
         events: 0,
         time: Duration::ZERO,
     };
-    match ended {
-        Ok(Ok(Ended { outcomes, struck, violation, digest, trace, events, time })) => {
-            Report { outcome: outcomes.into_iter().next().flatten(), struck, violation, digest, trace, events, time }
-        }
+    let Ended { outcomes, struck, violation, events, time } = match ended {
+        Ok(Ok(ended)) => ended,
         Ok(Err(error)) => panicked(format!("can't make the relays' keys: {error}")),
         Err(cause) => {
             let text = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
             panicked(text.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_default())
         }
+    };
+    if let Some(violation) = &violation {
+        trace.note_last(format_args!("VIOLATED: {violation}"));
     }
+    let (digest, trace) = trace.finish();
+    Report { outcome: outcomes.into_iter().next().flatten(), struck, violation, digest, trace, events, time }
 }

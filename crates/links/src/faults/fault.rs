@@ -241,6 +241,19 @@ impl What {
         }
     }
 
+    /// Whether a circuit must come through if nothing else goes wrong, since it is over before anybody gives up. `is_open`: the circuit is built when it strikes.
+    ///
+    /// A client gives a hop ten seconds, and an open circuit twenty without progress. A relay that stood still goes on at once, or with the next try of a link, a second
+    /// later. Through a host or a link that was away, TCP comes again after as long as the outage was, and at most its first timeout, a second, more.
+    pub fn is_outlived(self, is_open: bool) -> bool {
+        let [building, open] = match self {
+            Self::Freeze { .. } => [7, 18],
+            Self::Silence { .. } | Self::Partition { .. } | Self::Slow { .. } | Self::Loss { .. } => [4, 8],
+            _ => return false,
+        };
+        self.lasts().is_some_and(|time| time <= Duration::from_secs(if is_open { open } else { building }))
+    }
+
     /// Whether other circuits over the same links must come through. `in_relay_cell`: it strikes a RELAY or RELAY_EARLY cell, whose payload any bytes may be.
     pub fn spares_others(self, in_relay_cell: bool) -> bool {
         match self {

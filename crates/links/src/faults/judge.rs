@@ -8,8 +8,8 @@ use std::time::Duration;
 /// How long a client may go without a sign of progress before it has an error: what its driver allows ([`super::STALL`] and [`super::PATIENCE`], or a hop's
 /// ten seconds), and a second more.
 pub const MOST_WAIT: Duration = Duration::from_secs(21);
-/// Events of a scenario. The longest that was seen has a fiftieth of it.
-pub const MOST_EVENTS: u64 = 1_000_000;
+/// Steps of a scenario: its events, and what is done one after the other within each.
+pub const MOST_STEPS: u64 = 1_000_000;
 /// Cells of a circuit beside its DATA that may wait on a link: those of the handshake, acknowledgements, ends.
 pub const CONTROL: usize = 64;
 /// Handshakes that may wait at a relay.
@@ -44,8 +44,8 @@ pub enum Violation {
     /// A client has no outcome, and nothing will happen any more.
     #[error("client {client} waits for ever")]
     Forever { client: usize },
-    /// There is no end of events.
-    #[error("{MOST_EVENTS} events, and no end")]
+    /// There is no end of events, or of what is done within one.
+    #[error("{MOST_STEPS} steps, and no end")]
     Livelock,
     /// An error without a hop that could be named, or with the wrong one.
     #[error("client {client}: error `{error}`; expected {expected}")]
@@ -96,6 +96,7 @@ pub(super) struct Judge {
     marker: Finder<'static>,
     clients: Vec<Account>,
     violation: Option<Violation>,
+    steps: u64,
     /// Cells that faults have added to circuits.
     pub(super) added: usize,
     /// Other circuits may have been hit.
@@ -111,7 +112,7 @@ impl Judge {
             let mut bytes: Vec<u8> = (0..size.div_ceil(8)).flat_map(|_| random.bits().to_be_bytes()).collect();
             bytes.truncate(size);
             // Random bytes between markers: those tell places apart, these are what is looked for.
-            for chunk in bytes.chunks_exact_mut(EVERY) {
+            for chunk in bytes.chunks_mut(EVERY).filter(|chunk| chunk.len() >= MARKER) {
                 chunk[..MARKER].copy_from_slice(&marker);
             }
             Flow { bytes, sent: 0, got: 0 }
@@ -123,7 +124,14 @@ impl Judge {
             done: false,
         };
         let clients = clients.iter().map(&mut account).collect();
-        Self { marker: Finder::new(&marker).into_owned(), clients, violation: None, added: 0, others_suffer: false }
+        Self {
+            marker: Finder::new(&marker).into_owned(),
+            clients,
+            violation: None,
+            steps: 0,
+            added: 0,
+            others_suffer: false,
+        }
     }
 
     /// The first violation.
@@ -137,6 +145,15 @@ impl Judge {
 
     pub(super) fn violated(&mut self, violation: Violation) {
         self.violation.get_or_insert(violation);
+    }
+
+    /// Counts a step. Whether it may be made.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            self.violated(Violation::Livelock);
+        }
+        self.steps <= MOST_STEPS
     }
 
     /// A stream's bytes.

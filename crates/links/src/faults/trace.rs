@@ -8,20 +8,28 @@ pub(super) struct Trace {
     hash: Sha256,
     line: String,
     kept: Option<String>,
+    /// When the last event was.
+    now: Duration,
 }
 
 impl Trace {
     pub(super) fn new(keep: bool) -> Self {
-        Self { hash: Sha256::new(), line: String::new(), kept: keep.then(String::new) }
+        Self { hash: Sha256::new(), line: String::new(), kept: keep.then(String::new), now: Duration::ZERO }
     }
 
     pub(super) fn note(&mut self, now: Duration, event: Arguments<'_>) {
+        self.now = now;
         self.line.clear();
         let _ = writeln!(self.line, "{:>14.6} ms  {event}", now.as_secs_f64() * 1e3);
         self.hash.update(self.line.as_bytes());
         if let Some(kept) = &mut self.kept {
             kept.push_str(&self.line);
         }
+    }
+
+    /// Notes something at the time of the last event.
+    pub(super) fn note_last(&mut self, event: Arguments<'_>) {
+        self.note(self.now, event);
     }
 
     pub(super) fn finish(self) -> ([u8; 32], String) {

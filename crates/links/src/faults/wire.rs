@@ -89,11 +89,12 @@ pub(super) struct Wire {
 pub(super) const MOST_CIRCUITS: usize = 256;
 
 impl Wire {
-    pub(super) fn new(nodes: [Node; 2], line: Line, up: bool, seed: u64) -> Self {
+    /// A link with at most `most` circuits.
+    pub(super) fn new(nodes: [Node; 2], line: Line, up: bool, seed: u64, most: usize) -> Self {
         let side = |index: usize| Side {
             node: nodes[index],
             decoder: decoder(),
-            circuits: Circuits::new([Opener::Initiator, Opener::Responder][index], 1, MOST_CIRCUITS),
+            circuits: Circuits::new([Opener::Initiator, Opener::Responder][index], 1, most),
             outbox: Outbox::new(),
             open: up,
             closing: false,

@@ -2,18 +2,19 @@
 
 mod clients;
 mod exit;
+mod plants;
 mod relays;
 mod strikes;
 mod wires;
 
 use self::clients::Client;
 use self::relays::Relay;
-use super::Outcome;
-use super::judge::{Judge, MOST_EVENTS, Violation};
+use super::judge::{Judge, Violation};
 use super::plant::Plant;
 use super::scenario::{Line, Scenario, Sizes};
 use super::trace::Trace;
 use super::wire::{Node, Wire};
+use super::{Outcome, What};
 use crate::agenda::Agenda;
 use crate::random::Random;
 use crate::suite::{self, Suite};
@@ -64,8 +65,6 @@ pub(super) struct Ended {
     /// How many faults struck.
     pub(super) struck: usize,
     pub(super) violation: Option<Violation>,
-    pub(super) digest: [u8; 32],
-    pub(super) trace: String,
     pub(super) events: u64,
     /// Virtual time until the last client had its outcome.
     pub(super) time: Duration,
@@ -88,7 +87,7 @@ pub(super) struct World<'a> {
     /// Ends that may have something to send.
     dirty: BTreeSet<(usize, usize)>,
     judge: Judge,
-    trace: Trace,
+    trace: &'a mut Trace,
     random: Random,
     /// Which faults have struck.
     struck: Vec<bool>,
@@ -96,18 +95,23 @@ pub(super) struct World<'a> {
     target_stopped: bool,
     /// A relay whose process dies once it has written what it is writing.
     dying: Option<usize>,
+    /// Whose circuits were open as the last fault struck.
+    were_open: Vec<bool>,
+    /// Pieces of streams that have come to each end.
+    pieces: [u32; 2],
 }
 
 impl<'a> World<'a> {
     pub(super) fn new(
         scenario: &'a Scenario,
         plant: Option<Plant>,
-        keep_trace: bool,
+        trace: &'a mut Trace,
     ) -> Result<Self, candor_onion::Error> {
         let seed = scenario.seed ^ scenario.number.rotate_left(20);
         let lines = scenario.lines;
+        let most = plants::most_circuits(plant);
         let way = |index: usize, from, up| {
-            Wire::new([from, Node::Relay(index)], lines[index], up, seed.wrapping_add(2 * index as u64))
+            Wire::new([from, Node::Relay(index)], lines[index], up, seed.wrapping_add(2 * index as u64), most)
         };
         let mut wires = vec![
             way(0, Node::Client(0), true),
@@ -116,7 +120,7 @@ impl<'a> World<'a> {
         ];
         let mut streams = vec![scenario.streams.clone()];
         if scenario.bystander {
-            wires.push(Wire::new([Node::Client(1), Node::Relay(0)], BESIDE, true, seed ^ 0xBE));
+            wires.push(Wire::new([Node::Client(1), Node::Relay(0)], BESIDE, true, seed ^ 0xBE, most));
             streams.push(BYSTANDER.to_vec());
         }
         let limits = Arc::new(scenario.limits);
@@ -141,11 +145,13 @@ impl<'a> World<'a> {
             clients,
             dirty: BTreeSet::new(),
             judge,
-            trace: Trace::new(keep_trace),
+            trace,
             random: Random::stream(seed, 0xFA17),
             struck: vec![false; scenario.faults.len()],
             target_stopped: false,
             dying: None,
+            were_open: Vec::new(),
+            pieces: [0; 2],
         })
     }
 
@@ -158,11 +164,11 @@ impl<'a> World<'a> {
         while let Some((time, event)) = self.agenda.take() {
             self.now = time;
             events += 1;
-            self.happens(event);
-            self.settle();
-            self.judge.look(self.now);
-            if events >= MOST_EVENTS {
-                self.judge.violated(Violation::Livelock);
+            // Before it happens: it may be what somebody has waited for, too long.
+            self.judge.look(time);
+            if self.judge.goes_on() {
+                self.happens(event);
+                self.settle();
             }
             if self.judge.is_violated() {
                 break;
@@ -172,13 +178,9 @@ impl<'a> World<'a> {
         self.freed();
         self.spared();
         let violation = self.judge.take();
-        if let Some(violation) = &violation {
-            self.trace.note(self.now, format_args!("VIOLATED: {violation}"));
-        }
-        let (digest, trace) = self.trace.finish();
         let outcomes = self.clients.into_iter().map(|client| client.outcome).collect();
         let struck = self.struck.iter().filter(|struck| **struck).count();
-        Ended { outcomes, struck, violation, digest, trace, events, time: self.time }
+        Ended { outcomes, struck, violation, events, time: self.time }
     }
 
     fn happens(&mut self, event: Event) {
@@ -204,8 +206,11 @@ impl<'a> World<'a> {
 
     /// Sends what the event has brought about.
     fn settle(&mut self) {
-        while let Some((wire, end)) = self.dirty.pop_first() {
+        while self.judge.goes_on()
+            && let Some((wire, end)) = self.dirty.pop_first()
+        {
             self.pump(wire, end);
+            self.pumped(wire, end);
         }
     }
 
@@ -223,10 +228,6 @@ impl<'a> World<'a> {
 
     fn note(&mut self, event: std::fmt::Arguments<'_>) {
         self.trace.note(self.now, event);
-    }
-
-    fn is_planted(&self, plant: Plant) -> bool {
-        self.plant == Some(plant)
     }
 
     /// Nobody has kept anything. What a process had that was killed, or that stands still for ever, is nobody's business.
@@ -259,25 +260,25 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whoever nothing happened to has everything.
+    /// Whoever nothing happened to has everything, and whoever had to wait for a moment only.
     fn spared(&mut self) {
         if self.judge.is_violated() {
             return;
         }
-        let struck = |what: fn(&super::What) -> bool| {
-            self.scenario.faults.iter().zip(&self.struck).all(|(fault, struck)| !struck || what(&fault.what))
-        };
-        let why_first = match (self.struck.contains(&true), struck(|what| what.is_harmless())) {
-            (false, _) => Some("nothing went wrong"),
-            (true, true) => Some("what went wrong concerned no cell of it"),
-            (true, false) => None,
-        };
-        let spares = !self.judge.others_suffer && struck(|what| what.spares_others(true));
-        let why_others = spares.then_some("what went wrong concerned another circuit");
+        let struck = self.scenario.faults.iter().zip(&self.struck).filter(|(_, struck)| **struck);
+        let struck: Vec<What> = struck.map(|(fault, _)| fault.what).collect();
+        let spares = !self.judge.others_suffer && struck.iter().all(|what| what.spares_others(true));
         for client in 0..self.clients.len() {
-            let why = if client == 0 { why_first } else { why_others };
-            let Some(Some(outcome)) = self.clients.get(client).map(|client| &client.outcome) else { continue };
-            if let (Some(why), Outcome::Ended { .. }) = (why, outcome) {
+            let why = match struck.as_slice() {
+                [] if client == 0 => "nothing went wrong",
+                all if client == 0 && all.iter().all(|what| what.is_harmless()) => {
+                    "what went wrong concerned no cell of it"
+                }
+                _ if client > 0 && spares => "what went wrong concerned another circuit",
+                [what] if what.is_outlived(self.were_open[client]) => "what went wrong was soon over",
+                _ => continue,
+            };
+            if let Some(outcome @ Outcome::Ended { .. }) = &self.clients[client].outcome {
                 let error = outcome.to_string();
                 self.judge.violated(Violation::Suffered { client, error, why });
             }

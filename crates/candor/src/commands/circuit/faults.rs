@@ -15,8 +15,9 @@ const MOST_ERRORS: usize = 4;
 
 pub(crate) fn execute(arguments: &FaultsArguments, talk: Talk) -> Result<(), Failure> {
     let FaultsArguments { scenarios, seed, from, .. } = *arguments;
+    let last = last(arguments)?;
     if arguments.trace {
-        return trace(arguments);
+        return trace(arguments, last);
     }
     let bar = match talk.quiet {
         true => ProgressBar::hidden(),
@@ -30,10 +31,22 @@ pub(crate) fn execute(arguments: &FaultsArguments, talk: Talk) -> Result<(), Fai
         ListFormat::Json => print(&format!("{:#}\n", json(arguments, &exploration)))?,
         ListFormat::Text => print(&text(arguments, &exploration))?,
     }
-    exploration.found.as_ref().map_or(Ok(()), |found| Err(violated(found)))
+    exploration.found.as_ref().map_or(Ok(()), |found| Err(violated(&found.scenario, &found.report)))
 }
 
-fn violated(Found { scenario, report }: &Found) -> Failure {
+/// The number of the last scenario.
+fn last(arguments: &FaultsArguments) -> Result<u64, Failure> {
+    let FaultsArguments { from, scenarios, .. } = *arguments;
+    from.checked_add(scenarios - 1).ok_or_else(|| {
+        let most = u64::MAX - (scenarios - 1);
+        Failure::Error(format!(
+            "--from: {scenarios} scenarios from {from} on; expected at most {most}, since numbers end at {}",
+            u64::MAX
+        ))
+    })
+}
+
+fn violated(scenario: &Scenario, report: &Report) -> Failure {
     let violation = report.violation.as_ref().map(ToString::to_string).unwrap_or_default();
     Failure::Condition(format!("scenario {}: {violation}", scenario.number))
 }
@@ -44,13 +57,13 @@ fn replay(scenario: &Scenario) -> String {
 }
 
 /// Prints scenarios with their events, up to the first that violates something.
-fn trace(arguments: &FaultsArguments) -> Result<(), Failure> {
-    for number in arguments.from..arguments.from.saturating_add(arguments.scenarios) {
+fn trace(arguments: &FaultsArguments, last: u64) -> Result<(), Failure> {
+    for number in arguments.from..=last {
         let scenario = Scenario::draw(arguments.seed, number);
         let report = run(&scenario, None, true);
         print(&format!("scenario {number}: {scenario}\n{}{}", report.trace, ending(&report)))?;
         if report.violation.is_some() {
-            return Err(violated(&Found { scenario, report }));
+            return Err(violated(&scenario, &report));
         }
     }
     Ok(())
@@ -106,15 +119,24 @@ fn text(arguments: &FaultsArguments, exploration: &Exploration) -> String {
         }
     }
     text += &table.text(wide);
-    if let Some(Found { scenario, report }) = &exploration.found {
-        text += &format!("\nVIOLATED in scenario {}: {scenario}\n", scenario.number);
-        let lines: Vec<&str> = report.trace.lines().collect();
-        for line in &lines[lines.len().saturating_sub(LAST)..] {
-            text += &format!("  {line}\n");
-        }
-        text += &format!("Replay it by\n  {}\n", replay(scenario));
+    text + &exploration.found.as_ref().map(found).unwrap_or_default()
+}
+
+/// A violation with its last events.
+fn found(Found { scenario, report, comes_again }: &Found) -> String {
+    let mut text = format!("\nVIOLATED in scenario {}: {scenario}\n", scenario.number);
+    if let Some(violation) = &report.violation {
+        text += &format!("{violation}\n");
     }
-    text
+    text += match comes_again {
+        true => "Its last events:\n",
+        false => "It did not come again. The last events of the second try:\n",
+    };
+    let lines: Vec<&str> = report.trace.lines().collect();
+    for line in &lines[lines.len().saturating_sub(LAST)..] {
+        text += &format!("  {line}\n");
+    }
+    text + &format!("Replay it by\n  {}\n", replay(scenario))
 }
 
 fn cells(name: &str, row: &Row) -> [String; 10] {
@@ -143,14 +165,35 @@ fn json(arguments: &FaultsArguments, exploration: &Exploration) -> Value {
             })
         })
         .collect();
-    let violation = exploration.found.as_ref().map(|Found { scenario, report }| {
+    let violation = exploration.found.as_ref().map(|Found { scenario, report, comes_again }| {
         json!({
             "scenario": scenario.number, "what": scenario.to_string(), "violation": report.violation.as_ref().map(ToString::to_string),
-            "digest": hex(&report.digest), "replay": replay(scenario), "trace": report.trace.lines().collect::<Vec<_>>(),
+            "comes_again": comes_again, "digest": hex(&report.digest), "replay": replay(scenario), "trace": report.trace.lines().collect::<Vec<_>>(),
         })
     });
     json!({
         "schema": 1, "evidence": "simulated", "seed": arguments.seed, "from": arguments.from, "scenarios": exploration.scenarios, "events": exploration.events,
         "most_events": exploration.most_events, "longest_ns": exploration.longest.as_nanos() as u64, "rows": rows, "violation": violation,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_links::faults::{Plant, explore_by};
+
+    #[test]
+    fn a_violation_is_printed_with_its_reason_and_its_last_events_whether_it_comes_again_or_not() {
+        for comes_again in [true, false] {
+            let carry_out = |scenario: &Scenario, trace: bool| {
+                run(scenario, (comes_again || !trace).then_some(Plant::Panic), trace)
+            };
+            let found = explore_by(1, 0, 50, &|| (), &carry_out).found.expect("a violation");
+            let text = super::found(&found);
+            assert!(text.contains("\npanicked: as planted\n"), "{text}");
+            assert_eq!(text.contains("did not come again"), !comes_again, "{text}");
+            assert!(text.lines().filter(|line| line.contains(" ms  ")).count() > 5, "{text}");
+            assert!(text.ends_with(&format!("--from {} --scenarios 1 --trace\n", found.scenario.number)), "{text}");
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! Clients: each builds a circuit, carries streams over it, and gives up when nothing comes of it.
 
+use super::relays::Place;
 use super::{Event, World};
 use crate::faults::judge::{DOWN, UP};
 use crate::faults::outbox::SHORT;
-use crate::faults::plant::Plant;
+use crate::faults::plant::{End, Plant};
 use crate::faults::scenario::Sizes;
 use crate::faults::wire::Slot;
-use crate::faults::{Outcome, PATIENCE, STALL, Why};
+use crate::faults::{Outcome, Why};
 use candor_onion::cell::{Message, PAYLOAD};
 use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, Limits, StreamId};
 use candor_onion::relay::message::{Begin, EndReason};
@@ -23,11 +24,14 @@ pub(super) struct Client {
     wire: usize,
     /// The circuit's number on its link.
     pub(super) number: u32,
-    machine: Box<ClientCircuit>,
+    pub(super) machine: Box<ClientCircuit>,
+    /// What it wants is being carried out.
+    is_draining: bool,
     sizes: Vec<Sizes>,
     /// Places of open streams.
-    streams: BTreeMap<StreamId, usize>,
-    is_streaming: bool,
+    pub(super) streams: BTreeMap<StreamId, usize>,
+    /// The circuit is built.
+    pub(super) is_streaming: bool,
     progress: Duration,
     /// Since when hops are asked for a sign of life, and which have answered.
     asked: Option<(Duration, [bool; 3])>,
@@ -39,7 +43,6 @@ pub(super) struct Client {
     stopped: Option<Duration>,
     /// Bytes that the application has not read.
     unread: BTreeMap<StreamId, usize>,
-    pieces: u32,
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -48,6 +51,7 @@ impl Client {
         Self {
             wire,
             number: 0,
+            is_draining: false,
             machine: Box::new(ClientCircuit::new(Arc::clone(limits), true)),
             sizes,
             streams: BTreeMap::new(),
@@ -58,7 +62,6 @@ impl Client {
             waits_for_room: false,
             stopped: None,
             unread: BTreeMap::new(),
-            pieces: 0,
             outcome: None,
         }
     }
@@ -110,9 +113,16 @@ impl World<'_> {
 
     /// Carries out what a client wants.
     fn drain(&mut self, client: usize) {
-        while let Some(action) = self.clients[client].machine.poll() {
+        if std::mem::replace(&mut self.clients[client].is_draining, true) {
+            // Whoever drains already goes on with what has been added.
+            return;
+        }
+        while self.judge.goes_on()
+            && let Some(action) = self.client_wants(client)
+        {
             self.carry_out_for_client(client, action);
         }
+        self.clients[client].is_draining = false;
         let window = self.clients[client].machine.window();
         self.judge.window(client, 0, window);
         self.watch_client(client);
@@ -210,32 +220,21 @@ impl World<'_> {
         if any {
             self.progress(client);
         }
+        if self.is_planted(Plant::Plaintext(End::Client)) {
+            let Client { wire, number, ref streams, .. } = self.clients[client];
+            if let Some(index) = streams.values().next().copied() {
+                self.leak(client, index, UP, Place { wire, end: 0, number });
+            }
+        }
         self.drain(client);
     }
 
-    fn downloaded(&mut self, client: usize, stream: StreamId, mut bytes: Vec<u8>) {
+    fn downloaded(&mut self, client: usize, stream: StreamId, bytes: Vec<u8>) {
         let Some(index) = self.clients[client].streams.get(&stream).copied() else {
             return self.clients[client].machine.consumed(stream, bytes.len());
         };
         self.progress(client);
-        self.clients[client].pieces += 1;
-        let second = self.clients[client].pieces == 2;
-        match self.plant.filter(|_| second) {
-            Some(Plant::Lose) => return,
-            Some(Plant::Repeat) => self.judge.got(client, index, DOWN, &bytes.clone()),
-            Some(Plant::Alter) => bytes[0] ^= 1,
-            Some(Plant::Forge) => {
-                let from = self.judge.arrived(client, index, DOWN);
-                bytes = self.judge.bytes(client, index, DOWN)[from..].to_vec();
-            }
-            Some(Plant::Drift) => {
-                use std::sync::atomic::{AtomicU32, Ordering};
-                static RUNS: AtomicU32 = AtomicU32::new(0);
-                let run = RUNS.fetch_add(1, Ordering::Relaxed);
-                self.note(format_args!("run {run}"));
-            }
-            _ => {}
-        }
+        let Some(bytes) = self.spoilt(End::Client, client, index, bytes) else { return };
         self.judge.got(client, index, DOWN, &bytes);
         let held = self.clients[client].unread.entry(stream).or_default();
         *held += bytes.len();
@@ -243,7 +242,7 @@ impl World<'_> {
         self.judge.unread(client, 1, unread, self.limits.circuit_unread);
         if self.clients[client].stopped.is_none() {
             self.read(client);
-        } else if self.plant == Some(Plant::Hoard) {
+        } else if self.is_planted(Plant::Hoard(End::Client)) {
             self.clients[client].machine.consumed(stream, bytes.len());
         }
     }
@@ -295,13 +294,14 @@ impl World<'_> {
     /// When the client must look whether it has waited long enough.
     fn watch_client(&mut self, client: usize) {
         let (base, now) = (self.base, self.now);
+        let (stall, patience) = self.waits();
         let Client { machine, asked, progress, is_streaming, outcome, watch, .. } = &mut self.clients[client];
         if outcome.is_some() || self.plant == Some(Plant::WaitForever) {
             return;
         }
         let stalls = match asked {
-            Some((since, _)) => *since + PATIENCE,
-            None => *progress + STALL,
+            Some((since, _)) => *since + patience,
+            None => *progress + stall,
         };
         let hops = machine.deadline().map(|deadline| deadline - base);
         let next = hops.into_iter().chain(is_streaming.then_some(stalls)).min();
@@ -315,6 +315,7 @@ impl World<'_> {
 
     pub(super) fn look_at_client(&mut self, client: usize) {
         let (now, instant) = (self.now, self.instant());
+        let (stall, patience) = self.waits();
         let Client { machine, asked, progress, is_streaming, outcome, watch, stopped, .. } = &mut self.clients[client];
         if *watch != Some(now) || outcome.is_some() {
             return;
@@ -323,13 +324,13 @@ impl World<'_> {
         machine.tick(instant);
         if *is_streaming && stopped.is_none() {
             match *asked {
-                Some((since, answered)) if now >= since + PATIENCE => {
+                Some((since, answered)) if now >= since + patience => {
                     let silent = answered.iter().position(|answered| !answered);
                     let why = if silent.is_some() { Why::Silent } else { Why::Stalled };
                     let hop = Some(silent.map_or(3, |hop| hop + 1));
                     self.end(client, Outcome::Ended { hop, why, is_built: true });
                 }
-                None if now >= *progress + STALL => {
+                None if now >= *progress + stall => {
                     let answered = [1, 2, 3].map(|hop| machine.probe(hop).is_err());
                     *asked = Some((now, answered));
                     self.note(format_args!("client {client}: nothing comes; asks its hops"));
@@ -348,8 +349,12 @@ impl World<'_> {
         if self.clients[client].outcome.is_some() {
             return;
         }
-        if let (Outcome::Ended { hop, .. }, true) = (&mut outcome, self.is_planted(Plant::Nameless)) {
-            *hop = None;
+        if let Outcome::Ended { hop, .. } = &mut outcome {
+            match self.plant {
+                Some(Plant::Nameless) => *hop = None,
+                Some(Plant::Misname) => *hop = hop.map(|hop| hop % 3 + 1),
+                _ => {}
+            }
         }
         self.note(format_args!("client {client}: {outcome}"));
         self.named(client, &outcome);

@@ -1,11 +1,10 @@
 //! The exit's streams, and the target behind them.
 
-use super::relays::Place;
 use super::{Event, World};
 use crate::faults::judge::{DOWN, UP};
 use crate::faults::outbox::SHORT;
-use crate::faults::plant::Plant;
-use candor_onion::cell::{Message, PAYLOAD};
+use crate::faults::plant::{End, Hurt, Plant};
+use candor_onion::cell::PAYLOAD;
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::{Connected, EndReason};
 use std::time::Duration;
@@ -36,7 +35,7 @@ impl Stream {
 
 impl World<'_> {
     /// Bytes for the target have come to the exit.
-    pub(super) fn exit_receives(&mut self, circuit: u32, stream: StreamId, bytes: &[u8]) {
+    pub(super) fn exit_receives(&mut self, circuit: u32, stream: StreamId, bytes: Vec<u8>) {
         let Some(held) = self.relays[2].circuits.get_mut(&circuit) else { return };
         let Some(owner) = held.owner else { return };
         let Some(of_exit) = held.streams.get_mut(&stream) else {
@@ -46,8 +45,13 @@ impl World<'_> {
         of_exit.unread += bytes.len();
         of_exit.last = self.now;
         let index = of_exit.index;
+        if self.plant == Some(Plant::Hoard(End::Exit)) && self.target_stopped {
+            held.machine.consumed(stream, bytes.len());
+        }
         let unread = held.streams.values().map(|stream| stream.unread).sum();
-        self.judge.got(owner, index, UP, bytes);
+        if let Some(bytes) = self.spoilt(End::Exit, owner, index, bytes) {
+            self.judge.got(owner, index, UP, &bytes);
+        }
         self.judge.unread(owner, 0, unread, self.limits.circuit_unread);
         self.schedule_target(circuit, stream, TARGET);
     }
@@ -118,24 +122,17 @@ impl World<'_> {
                 break;
             }
         }
-        let is_sent = self.judge.is_sent(owner, index, DOWN) && self.judge.is_complete(owner, index, UP);
-        if is_sent || (self.plant == Some(Plant::EndEarly) && self.judge.is_complete(owner, index, UP)) {
+        let is_sent = self.judge.is_sent(owner, index, DOWN) || self.plant == Some(Plant::EndEarly(End::Client));
+        let is_there = self.judge.is_complete(owner, index, UP) || self.plant == Some(Plant::EndEarly(End::Exit));
+        if is_sent && is_there {
             held.streams.remove(&stream);
             let _ = held.machine.end_stream(stream, EndReason::DONE);
         }
-        if self.plant == Some(Plant::Plaintext) {
-            self.leak(owner, index, previous);
+        if self.is_planted(Plant::Plaintext(End::Exit)) {
+            self.leak(owner, index, DOWN, previous);
         }
         self.act(2, circuit);
-    }
-
-    /// A planted mistake: the stream's bytes as they are.
-    fn leak(&mut self, owner: usize, index: usize, place: Place) {
-        let mut payload = Box::new([0; PAYLOAD]);
-        let bytes = self.judge.bytes(owner, index, DOWN);
-        let length = bytes.len().min(PAYLOAD);
-        payload[..length].copy_from_slice(&bytes[..length]);
-        let _ = self.wires[place.wire].sides[place.end].outbox.push(place.number, Message::Relay(payload));
+        self.hurts(2, Hurt::Nothing);
     }
 
     /// Queues at this end have become shorter.

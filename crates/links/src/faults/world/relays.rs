@@ -5,7 +5,7 @@ use super::wires::name;
 use super::{Event, World};
 use crate::faults::judge::HANDSHAKES;
 use crate::faults::outbox::{Full, SHORT};
-use crate::faults::plant::Plant;
+use crate::faults::plant::{Hurt, Kept, Plant};
 use crate::faults::wire::{MOST_CIRCUITS, Node, Slot};
 use candor_onion::cell::{Command, DestroyReason, Message};
 use candor_onion::circuit::{HandshakeJob, RelayAction, RelayCircuit, StreamId};
@@ -41,6 +41,8 @@ pub(super) struct Held {
     last: Duration,
     overflowed: bool,
     is_ticking: bool,
+    /// What it wants is being carried out.
+    is_acting: bool,
 }
 
 #[derive(Default)]
@@ -129,6 +131,7 @@ impl World<'_> {
                 side.circuits.remove(number);
                 side.outbox.clear(number);
             }
+            Message::Padding => self.hurts(relay, Hurt::Padding),
             _ => {}
         }
     }
@@ -173,6 +176,7 @@ impl World<'_> {
             last: self.now,
             overflowed: false,
             is_ticking: false,
+            is_acting: false,
         };
         at_relay.circuits.insert(key, held);
         let most = if self.plant == Some(Plant::LongQueue) { usize::MAX } else { HANDSHAKES };
@@ -181,7 +185,8 @@ impl World<'_> {
             false => at_relay.jobs.push(wire, key, job, most),
         };
         self.judge.bounded("handshakes that wait at a relay", at_relay.jobs.len(), HANDSHAKES);
-        if !std::mem::replace(&mut at_relay.is_busy, true) {
+        let is_busy = std::mem::replace(&mut at_relay.is_busy, true);
+        if !is_busy && !self.is_planted(Plant::Forget(Kept::Handshakes)) {
             self.after(HANDSHAKE, Event::Handshake { relay });
         }
         if !std::mem::replace(&mut self.relays[relay].is_sweeping, true) {
@@ -218,7 +223,7 @@ impl World<'_> {
     }
 
     /// Lets `work` change a circuit, and does what it then wants done.
-    fn with(&mut self, relay: usize, circuit: u32, work: impl FnOnce(&mut Held, Instant)) {
+    pub(super) fn with(&mut self, relay: usize, circuit: u32, work: impl FnOnce(&mut Held, Instant)) {
         let (now, instant) = (self.now, self.instant());
         let Some(held) = self.relays[relay].circuits.get_mut(&circuit) else { return };
         held.last = now;
@@ -227,13 +232,19 @@ impl World<'_> {
     }
 
     pub(super) fn act(&mut self, relay: usize, circuit: u32) {
-        while let Some(held) = self.relays[relay].circuits.get_mut(&circuit)
-            && let Some(action) = held.machine.poll()
+        let Some(held) = self.relays[relay].circuits.get_mut(&circuit) else { return };
+        if std::mem::replace(&mut held.is_acting, true) {
+            // Whoever acts already goes on with what has been added.
+            return;
+        }
+        while self.judge.goes_on()
+            && let Some(action) = self.relay_wants(relay, circuit)
         {
             self.carry_out(relay, circuit, action);
         }
         let (base, now) = (self.base, self.now);
         let Some(held) = self.relays[relay].circuits.get_mut(&circuit) else { return };
+        held.is_acting = false;
         if let (Some(owner), false) = (held.owner, held.streams.is_empty()) {
             self.judge.window(owner, 1, held.machine.window());
         }
@@ -250,8 +261,10 @@ impl World<'_> {
             | RelayAction::ToNext(Message::Relay(_) | Message::RelayEarly(_))
                 if held.overflowed => {}
             RelayAction::ToClient(message) => {
-                let Place { wire, end, number } = held.previous;
+                let previous @ Place { wire, end, number } = held.previous;
                 let owner = held.owner;
+                self.pile(previous, &message);
+                let Some(held) = self.relays[relay].circuits.get_mut(&circuit) else { return };
                 let outbox = &mut self.wires[wire].sides[end].outbox;
                 if matches!(message, Message::Destroy(_)) {
                     // What waits in front of it is of no use to anybody.
@@ -286,7 +299,7 @@ impl World<'_> {
                 held.streams.insert(stream, begun);
                 self.schedule_target(circuit, stream, TARGET);
             }
-            RelayAction::Data { stream, bytes } => self.exit_receives(circuit, stream, &bytes),
+            RelayAction::Data { stream, bytes } => self.exit_receives(circuit, stream, bytes),
             RelayAction::Ended { stream, reason } => {
                 let over = held.streams.remove(&stream);
                 held.machine.consumed(stream, over.map_or(0, |stream| stream.unread));
@@ -296,11 +309,13 @@ impl World<'_> {
             RelayAction::Closed => {
                 let Place { wire, end, number } = held.previous;
                 self.note(format_args!("{}: circuit {number:#x} is over at the relay", name(wire)));
-                if !self.is_planted(Plant::Forget) {
+                if !self.relays[relay].circuits.get(&circuit).is_some_and(|held| self.keeps(held)) {
                     self.relays[relay].circuits.remove(&circuit);
                 }
                 self.relays[relay].waiting.remove(&circuit);
-                self.wires[wire].sides[end].circuits.remove(number);
+                if !self.is_planted(Plant::Forget(Kept::Numbers)) {
+                    self.wires[wire].sides[end].circuits.remove(number);
+                }
             }
             // A look-up: the clients here make none.
             _ => {}
@@ -429,7 +444,7 @@ impl World<'_> {
         let now = self.now;
         let Relay { alive, frozen, circuits, .. } = &self.relays[relay];
         self.relays[relay].is_sweeping = *alive && !*frozen && !circuits.is_empty();
-        if !self.relays[relay].is_sweeping || self.is_planted(Plant::Forget) {
+        if !self.relays[relay].is_sweeping || matches!(self.plant, Some(Plant::Forget(_))) {
             return;
         }
         let keys: Vec<u32> = self.relays[relay].circuits.keys().copied().collect();
@@ -449,13 +464,5 @@ impl World<'_> {
             self.act(relay, circuit);
         }
         self.after(SWEEP, Event::Sweep { relay });
-    }
-
-    /// Closes the circuit of another client with one that is spoilt: a planted mistake.
-    pub(super) fn close_neighbours(&mut self, relay: usize, owner: usize) {
-        let others = self.relays[relay].circuits.iter().filter(|(_, held)| held.owner.is_some_and(|of| of != owner));
-        for circuit in others.map(|(circuit, _)| *circuit).collect::<Vec<_>>() {
-            self.with(relay, circuit, |held, _| held.machine.close(DestroyReason::PROTOCOL));
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! How faults strike, and end.
 
+use super::plants::most_circuits;
 use super::{Event, World};
 use crate::faults::fault::{Fault, FloodKind, Garbage, What};
 use crate::faults::judge::Violation;
@@ -13,7 +14,7 @@ use candor_onion::circuit::{Cause, ClientAction, ClientCircuit};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The flooder's link, over which a creation comes each millisecond, and how long it stays.
+/// The flooder's link, over which a cell comes each millisecond, and how long it stays. A good creation of a hybrid handshake has several cells.
 const FLOOD: Line = Line { delay: Duration::from_millis(2), rate: 4_000_000 };
 const FLOOD_STAYS: Duration = Duration::from_secs(5);
 /// Bytes of a cell before the payload.
@@ -55,10 +56,11 @@ impl World<'_> {
             }
             self.struck[index] = true;
             self.note(format_args!("STRIKES: {fault}"));
+            self.were_open = self.clients.iter().map(|client| client.is_streaming).collect();
             let in_relay_cell = matches!(cell.message, Message::Relay(_) | Message::RelayEarly(_));
             self.judge.others_suffer |= !fault.what.spares_others(in_relay_cell);
             if let (true, Some(relay)) = (self.is_planted(Plant::Neighbours), fault.spot.sender()) {
-                self.close_neighbours(relay, 0);
+                self.close_circuits(relay, |owner| owner != 0);
             }
         }
         let hostile = &mut self.wires[wire].sides[end].hostile;
@@ -191,6 +193,7 @@ impl World<'_> {
     pub(super) fn over(&mut self, index: usize) {
         let Fault { what, spot, .. } = self.scenario.faults[index];
         self.note(format_args!("OVER: {what}"));
+        self.hurts_after(what);
         match what {
             What::Silence { relay, .. } => self.each_wire_of(relay, |wire| wire.cuts -= 1),
             What::Freeze { relay, .. } => self.thaw(relay),
@@ -239,7 +242,8 @@ impl World<'_> {
     /// Somebody makes a link to a relay and asks for many circuits.
     fn flood(&mut self, relay: usize, creations: u32, kind: FloodKind) {
         let wire = self.wires.len();
-        self.wires.push(Wire::new([Node::Flooder, Node::Relay(relay)], FLOOD, true, self.scenario.number ^ 0xF100D));
+        let (seed, most) = (self.scenario.number ^ 0xF100D, most_circuits(self.plant));
+        self.wires.push(Wire::new([Node::Flooder, Node::Relay(relay)], FLOOD, true, seed, most));
         let mut replayed = None;
         for number in 1..=creations {
             let message = match kind {

@@ -2,6 +2,7 @@
 
 use super::{Event, World};
 use crate::faults::outbox::SHORT;
+use crate::faults::plant::{Kept, Plant};
 use crate::faults::wire::{Node, Wire};
 use crate::model::Fate;
 use crate::transport::Segment;
@@ -76,26 +77,32 @@ impl World<'_> {
             return;
         }
         let (bytes, ended) = self.wires[wire].read(end);
-        let mut input = &bytes[..];
-        loop {
-            let next = self.wires[wire].sides[end].decoder.next_of(&mut input);
-            match next {
-                Ok(Some(cell)) => self.cell(wire, end, cell),
-                Ok(None) => break,
-                Err(error) => {
-                    self.note(format_args!("{}, end {end}: {error}", name(wire)));
-                    return self.lost(wire, end, "what came is no cell");
-                }
-            }
-            if !self.wires[wire].sides[end].open {
-                return;
-            }
+        if self.leaves_unfinished(wire, end) {
+            self.wires[wire].sides[end].decoder.receive(&bytes);
+        } else if !self.cells(wire, end, &bytes) {
+            return;
         }
         let held = self.wires[wire].sides[end].decoder.held();
         self.judge.bounded("bytes of an unfinished cell", held, MOST_CELL + CELL);
         if ended {
             self.lost(wire, end, "closed by the other side");
         }
+    }
+
+    /// Gives a node the cells that end in these bytes. Whether the link is still open then.
+    fn cells(&mut self, wire: usize, end: usize, bytes: &[u8]) -> bool {
+        let mut input = bytes;
+        while self.wires[wire].sides[end].open {
+            match self.wires[wire].sides[end].decoder.next_of(&mut input) {
+                Ok(Some(cell)) => self.cell(wire, end, cell),
+                Ok(None) => return true,
+                Err(error) => {
+                    self.note(format_args!("{}, end {end}: {error}", name(wire)));
+                    self.lost(wire, end, "what came is no cell");
+                }
+            }
+        }
+        false
     }
 
     fn is_frozen(&self, wire: usize, end: usize) -> bool {
@@ -187,7 +194,9 @@ impl World<'_> {
             return;
         }
         side.open = false;
-        side.outbox.drop_all();
+        if self.plant != Some(Plant::Forget(Kept::Cells)) {
+            side.outbox.drop_all();
+        }
         self.wires[wire].finish(end, now);
         self.flush(wire, end);
     }
