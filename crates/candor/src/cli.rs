@@ -421,6 +421,9 @@ pub(crate) struct RerunArguments {
     /// The run file
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
+    /// A program that the run measured, here; may be repeated. The rows of a program that is not given stay alone
+    #[arg(long, value_name = "PATH")]
+    pub(crate) peer_program: Vec<PathBuf>,
     /// Directory for the new run file [default: candor-runs]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) runs: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! The program as a process: what a terminal, a kill and a full disk do to it.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -246,6 +247,77 @@ fn a_killed_program_leaves_nothing_that_passes_for_a_run() {
         let report = output(&["report", left.to_str().unwrap()], dir.path());
         assert_eq!(report.status.code(), Some(2), "{left:?} was taken for a run");
     }
+    // Nor for long: the next run tidies up.
+    assert_eq!(runs(&dir.path().join("candor-runs")).len(), 1);
+    let next = output(&["run", "self-test/same", "--budget", "0.1"], dir.path());
+    assert!(next.status.success(), "{}", stderr(&next));
+    let [saved] = &runs(&dir.path().join("candor-runs"))[..] else { panic!("a partial file is left") };
+    assert_eq!(saved.extension().and_then(|ending| ending.to_str()), Some("jsonl"));
+}
+
+/// A program that nobody measures any more, and whoever it has started, would disturb what is measured next.
+#[test]
+#[cfg(target_os = "linux")]
+fn programs_end_with_the_candor_that_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = dir.path().join("pids");
+    let script = "#!/bin/sh\nsleep 1000 < /dev/null > /dev/null 2>&1 &\necho $! $$ > pids.new\nmv pids.new pids\nexec sleep 1000\n";
+    let program = dir.path().join("sleeper");
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for kill in ["-KILL", "-INT"] {
+        let mut child = candor(&["run", "hash/sha256/1k", "--peer-program", "./sleeper", "--quick"], dir.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .expect("candor starts");
+        while !told.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "candor ended before it started the program");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Ctrl-C reaches candor's whole group, a kill candor alone.
+        signal(&format!("{}{}", if kill == "-INT" { "-" } else { "" }, child.id()), kill);
+        child.wait().unwrap();
+        for pid in std::fs::read_to_string(&told).unwrap().split_whitespace() {
+            let began = Instant::now();
+            // Who is dead and not yet buried has no command line.
+            while std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty()) {
+                assert!(began.elapsed() < Duration::from_secs(60), "{pid} outlives the candor that {kill} ended");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        std::fs::remove_file(&told).unwrap();
+    }
+}
+
+/// The program in Python says that it is missing where there is none.
+#[test]
+fn a_run_with_a_program_is_repeated_with_its_program() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: a_run_with_a_program_is_repeated_with_its_program: no python3");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/programs/sha256.py");
+    let program = dir.path().join("sha256.py");
+    std::fs::copy(&example, &program).unwrap();
+    let first =
+        ["run", "hash/sha256/1k", "--peer-program", "./sha256.py", "--peer", "candor", "--quick", "--runs", "first"];
+    let first = output(&first, dir.path());
+    assert!(first.status.success(), "{}", stderr(&first));
+    let run = runs(&dir.path().join("first")).remove(0).display().to_string();
+    let again = |more: &[&str], folder: &str| {
+        let output = output(&[&["rerun", run.as_str(), "--runs", folder][..], more].concat(), dir.path());
+        (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output))
+    };
+    let row = |table: &str| table.lines().find(|line| line.contains("program-sha256")).unwrap_or_default().to_owned();
+    let (table, said) = again(&[], "without");
+    assert!(said.contains("! program-sha256 is not measured: give its program (hashlib "), "{said}");
+    assert!(said.contains(") with --peer-program"), "{said}");
+    let (whole, said) = again(&["--peer-program", "./sha256.py"], "with");
+    assert!(!said.contains("is not measured") && !row(&whole).is_empty(), "{said}{whole}");
+    assert_ne!(row(&whole), row(&table));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use candor_test_support::{Random, small_disk};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -15,6 +16,8 @@ const KILLS: u64 = 10;
 fn candor(arguments: &[&str], directory: &Path) -> Command {
     let mut command = Command::new(CANDOR);
     command.args(arguments).current_dir(directory).env_remove("CANDOR_CPU").env_remove("SLURM_ARRAY_TASK_ID");
+    // Other tests, and other people's sweeps, measure on this machine too.
+    command.env("TMPDIR", directory);
     command
 }
 
@@ -298,6 +301,14 @@ fn a_recipe_that_can_not_be_done_makes_no_plan() {
         ("circuits = 5", "circuits = 0", "circuits is 0"),
         ("hash/sha256/1k", "hash/sha265/1k", "did you mean hash/sha256"),
         ("portable", "portabel", "tier portabel"),
+        // Simulating a circuit of that page would take days.
+        ("page = 0", "page = 100000000000", "page is 100000000000; expected 0 to 1000000000"),
+        ("[\"ntor\", \"hybrid-768\"]", "[]", "no handshake is named"),
+        ("[\"portable\"]", "[\"portable\"]\npeers = [\"opnessl\"]", "did you mean openssl"),
+        ("[\"portable\"]", "[\"portable\"]\nbudget = -1", "recipe.toml: budget is -1; expected 0.01 to 86400 seconds"),
+        ("[\"portable\"]", "[\"portable\"]\nbudget = nan", "budget is NaN; expected"),
+        ("[\"portable\"]", "[\"portable\"]\nbudget = 0.001", "budget is 0.001; expected"),
+        ("[\"portable\"]", "[\"portable\"]\nbudget = 90000", "budget is 90000; expected"),
     ] {
         let recipe = good.replace(what, with);
         assert_ne!(recipe, good, "{what}");
@@ -307,6 +318,21 @@ fn a_recipe_that_can_not_be_done_makes_no_plan() {
         assert!(!dir.path().join("sweep").exists(), "{with}: no folder is left");
     }
     plan(&good, "sweep", dir.path());
+    // A library may be on the machines that measure and not here; a page may be as long as candor circuit fetches.
+    let elsewhere = good.replace("[\"portable\"]", "[\"portable\"]\npeers = [\"candor\", \"openssl-3.9\"]");
+    plan(&elsewhere.replace("page = 0", "page = 1000000000"), "elsewhere", dir.path());
+}
+
+/// Other kinds have a name from that of their model, so one that is not known may be one of them.
+#[test]
+fn a_kind_of_cpu_that_nobody_knows_is_remarked_on() {
+    let dir = tempfile::tempdir().unwrap();
+    for (cpu, is_known) in [("zen4", true), ("pentium", false)] {
+        let recipe = format!("[[run]]\ntasks = [\"self-test/same\"]\ncpu = \"{cpu}\"\n");
+        fs::write(dir.path().join("recipe.toml"), recipe).unwrap();
+        let said = stderr(&output(&["sweep", "plan", "recipe.toml", "-o", cpu], dir.path()));
+        assert_eq!(!said.contains("! cpu pentium: candor knows no such kind (zen1, "), is_known, "{said}");
+    }
 }
 
 /// Measured shards: two tiers as two machines, each a sealed run of its own.
@@ -342,6 +368,56 @@ fn shards_for_another_kind_of_cpu_are_left_to_it() {
     assert!(refused(&["sweep", "run", "sweep", "--shard", "1"], dir.path(), 2).contains("shard 1 is for abacus"));
     let status = output(&["sweep", "status", "sweep"], dir.path());
     assert_eq!(stdout(&status), "2 shards: 1 done, 1 missing\n  missing  1\n");
+}
+
+/// Two measurements at once disturb each other, and so does what is simulated beside one.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_measured_has_its_machine_for_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = "[[run]]\ntasks = [\"self-test/same\"]\nbudget = ";
+    let long = plan(&format!("{run}600\n"), "long", dir.path());
+    let [short, circuits] = [format!("{run}0.1\n"), recipe(1)].map(|recipe| {
+        let name = if recipe.contains("circuits") { "circuits" } else { "short" };
+        plan(&recipe, name, dir.path())
+    });
+    let mut first = start(&["sweep", "run", "long"], dir.path());
+    until(&mut first, || entries(&long.join(".work/000000")) > 0);
+    let others = ["short", "circuits"].map(|name| {
+        let mut child = start(&["sweep", "run", name], dir.path());
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("shard 0: waiting until no") && line.contains("on this machine"), "{name}: {line}");
+        (child, said)
+    });
+    assert_eq!([&short, &circuits].map(|sweep| entries(&sweep.join("shards"))), [0, 0], "nothing was done meanwhile");
+    // Whoever waits holds no shard that another machine could do.
+    assert_eq!(stdout(&output(&["sweep", "status", "short"], dir.path())), "1 shard: 1 missing\n  missing  0\n");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    for (child, mut said) in others {
+        let output = child.wait_with_output().unwrap();
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert!(output.status.success() && rest.contains("shard 0 of 1: done"), "{rest}");
+    }
+}
+
+/// Without a number of jobs, GNU parallel starts one for each core.
+#[test]
+fn measured_shards_are_not_to_be_done_in_parallel() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = "[[run]]\ntasks = [\"self-test/same\"]\n";
+    for (name, recipe, line) in [
+        ("simulated", recipe(2), "seq 0 1 | parallel candor sweep run simulated --shard {}"),
+        ("measured", run.to_owned(), "seq 0 0 | parallel -j1 candor sweep run measured --shard {}"),
+        ("both", format!("{}{run}", recipe(2)), "seq 0 2 | parallel -j1 candor sweep run both --shard {}"),
+    ] {
+        fs::write(dir.path().join("recipe.toml"), recipe).unwrap();
+        let said = stderr(&output(&["sweep", "plan", "recipe.toml", "-o", name], dir.path()));
+        assert!(said.contains(line), "{said}");
+    }
 }
 
 /// A tier that this machine lacks is an error of the shard, not a silent fall back to another.

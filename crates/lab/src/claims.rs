@@ -239,6 +239,17 @@ impl Claims {
     /// [`LabError::Claims`] says what is wrong and where.
     pub fn parse(text: &str) -> Result<Self, LabError> {
         let claims: Self = toml::from_str(text).map_err(|error| LabError::Claims(error.to_string()))?;
+        if claims.source.trim().is_empty() {
+            return Err(LabError::Claims("the source is empty; expected the citation".into()));
+        }
+        let nameless = claims.claims.iter().find_map(|claim| match (claim.what.trim(), claim.place.trim()) {
+            ("", place) => Some(format!("the claim of {place:?} has an empty `what`; expected what was measured")),
+            (what, "") => Some(format!("{what:?} has an empty `place`; expected a table, figure or section")),
+            _ => None,
+        });
+        if let Some(why) = nameless {
+            return Err(LabError::Claims(why));
+        }
         const UNITS: [&str; 8] = ["ns", "us", "ms", "s", "bytes", "ops/s", "ratio", "%"];
         if let Some(claim) =
             claims.claims.iter().find(|claim| !UNITS.contains(&claim.unit.as_str()) || !claim.value.is_finite())
@@ -249,6 +260,13 @@ impl Claims {
                 claim.value,
                 claim.unit,
                 UNITS.join(", ")
+            )));
+        }
+        // Only a difference in per cent can be zero or less.
+        if let Some(claim) = claims.claims.iter().find(|claim| claim.unit != "%" && claim.value <= 0.0) {
+            return Err(LabError::Claims(format!(
+                "{:?} is {} {}; expected a number above 0",
+                claim.what, claim.value, claim.unit
             )));
         }
         let of_time = |claim: &Claim| !claim.phase.is_empty() || !claim.statistic.is_median();
@@ -262,6 +280,13 @@ impl Claims {
             Some(fault) => Err(LabError::Claims(fault)),
             None => Ok(claims),
         }
+    }
+
+    /// The tasks that claims and figures name.
+    pub fn tasks(&self) -> impl Iterator<Item = &str> {
+        let of_claims = self.claims.iter().map(|claim| claim.task.as_str());
+        let of_figures = self.figures.iter().flat_map(|figure| &figure.rows).map(|row| row.task.as_str());
+        of_claims.chain(of_figures).filter(|task| !task.is_empty())
     }
 
     /// Every claim beside the report's rows.
@@ -425,6 +450,26 @@ mod tests {
             Claims::parse(&FILE.replace("\"us\"", "\"fortnights\"")).unwrap_err().to_string().contains("fortnights")
         );
         assert!(Claims::parse(&FILE.replace("place", "palce")).unwrap_err().to_string().contains("palce"));
+    }
+
+    #[test]
+    fn a_claim_without_source_place_or_sense_is_an_error() {
+        for (what, by, why) in [
+            ("Somebody et al., 2025", " ", "the source is empty"),
+            ("handshake, median", "", "has an empty `what`"),
+            ("Table 2", "", "\"handshake, median\" has an empty `place`"),
+            ("value = 30", "value = 0", "is 0 us; expected a number above 0"),
+            ("value = 30", "value = -5", "is -5 us; expected a number above 0"),
+            ("30\n        unit = \"us\"", "0\n        unit = \"bytes\"", "is 0 bytes; expected a number above 0"),
+            ("30\n        unit = \"us\"", "-1\n        unit = \"ops/s\"", "is -1 ops/s; expected a number above 0"),
+            ("30\n        unit = \"us\"", "0\n        unit = \"ratio\"", "is 0 ratio; expected a number above 0"),
+        ] {
+            assert!(FILE.contains(what), "{what}");
+            let fault = Claims::parse(&FILE.replace(what, by)).unwrap_err().to_string();
+            assert!(fault.contains(why), "{what} by {by}: {fault}");
+        }
+        let change = FILE.replace("30\n        unit = \"us\"", "-12.5\n        unit = \"%\"");
+        assert!(Claims::parse(&change).is_ok(), "a change may be a loss");
     }
 
     #[test]

@@ -256,8 +256,15 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Sheet, Flaw> {
     reading.finish(text.lines().count())
 }
 
+/// Characters of an error: it may quote a file of megabytes.
+const LONGEST_WHY: usize = 1000;
+
 /// What is wrong with the file at that path.
 #[must_use]
 pub fn flawed(path: &Path, Flaw { line, why }: Flaw) -> LabError {
+    let why = match why.char_indices().nth(LONGEST_WHY) {
+        Some((end, _)) => format!("{}…", &why[..end]),
+        None => why,
+    };
     LabError::Import { path: path.to_path_buf(), line, why }
 }

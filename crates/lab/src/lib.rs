@@ -36,6 +36,7 @@ mod low;
 mod newest;
 mod order;
 mod outcomes;
+mod owner;
 mod pipe;
 mod quantity;
 mod subject;
@@ -75,6 +76,7 @@ pub use error::LabError;
 pub use habit::Habit;
 pub use order::{Orders, Random};
 pub use outcomes::Outcomes;
+pub use owner::is_program;
 pub use quantity::Quantity;
 pub use subject::{
     Entry, Evidence, Imported, Inputs, Mismatch, Provenance, Refusal, RefusalKind, SelectedBy, Subject, Task, Tuning,

@@ -143,8 +143,9 @@ pub const LINTS: &[Explanation] = &[
     Explanation {
         name: "asked-over-pipes",
         fires: "a subject is a program of its own, which is asked over pipes for each epoch",
-        why: "A question and an answer take some microseconds, in which two processes change places, and no other subject has that in its epochs.",
-        then: "Trust no difference smaller than the row's floor, which contains it. A larger --budget makes epochs longer and the share smaller.",
+        why: "A question and an answer take some microseconds, in which two processes change places, and no other subject has that in its epochs. And its answers are checked, but not how \
+              it came by them: one that remembers its answer and waits in proportion to the work that it was told passes, and beats everybody.",
+        then: "Trust no difference smaller than the row's floor, which contains the asking. A larger --budget makes epochs longer and the share smaller. Trust no program that you have not read.",
     },
     Explanation {
         name: "process-lost",

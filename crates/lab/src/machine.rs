@@ -72,6 +72,23 @@ const FEATURES: &[&str] = &[
     "sve2",
 ];
 
+/// The kinds of CPU that have a name by family and model, which [`Machine::short_name`] gives them.
+pub const MICROARCHITECTURES: [&str; 13] = [
+    "zen1",
+    "zen2",
+    "zen3",
+    "zen4",
+    "zen5",
+    "zen5-256",
+    "haswell",
+    "skylake",
+    "ice-lake",
+    "alder-lake",
+    "sapphire-rapids",
+    "emerald-rapids",
+    "granite-rapids",
+];
+
 impl Machine {
     /// This machine.
     pub fn here() -> Self {
@@ -122,7 +139,7 @@ impl Machine {
         self.microarchitecture().map_or_else(|| self.former_short_name(), str::to_owned)
     }
 
-    /// By family and model. Clouds give many designs of Intel the same model's name, "Xeon Processor".
+    /// By family and model, one of [`MICROARCHITECTURES`]. Clouds give many designs of Intel the same model's name, "Xeon Processor".
     fn microarchitecture(&self) -> Option<&'static str> {
         // The same families and models as in `cpu`'s table of arms, which this crate can't use; a test in `subjects` compares the two. Emerald Rapids has
         // a name of its own here: its caches are larger than those of Sapphire Rapids, whose core it has.
@@ -382,6 +399,18 @@ mod tests {
         let xeon = "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz";
         assert_eq!(machine(xeon, "vendor_id GenuineIntel").short_name(), "platinum-8375c");
         assert_eq!(machine("", "").short_name(), "x86_64");
+    }
+
+    #[test]
+    fn every_kind_with_a_name_is_listed() {
+        let mut found = std::collections::BTreeSet::new();
+        for (vendor, families) in [("AuthenticAMD", 0..=30), ("GenuineIntel", 6..=6)] {
+            for (family, model) in families.flat_map(|family| (0..=0xff).map(move |model| (family, model))) {
+                let id = format!("vendor_id {vendor}, cpu family {family}, model {model}, stepping 1");
+                found.extend(machine("", &id).microarchitecture());
+            }
+        }
+        assert_eq!(found, MICROARCHITECTURES.into_iter().collect());
     }
 
     /// Clouds call them all "Xeon Processor"; three kinds of CPU must not become one.

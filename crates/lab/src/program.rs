@@ -17,6 +17,7 @@
 
 mod pipe;
 
+use crate::owner::{is_our_library, program_row};
 use crate::plan::ASKING;
 use crate::{Entry, Inputs, Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness};
 use base16ct::{lower, mixed};
@@ -109,10 +110,7 @@ impl Task {
 /// The name of a program's rows: `program-sha256` of `adapters/sha256.py`.
 #[must_use]
 pub fn subject(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let stem: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() || "._+".contains(c) { c } else { '-' }).collect();
-    format!("program-{stem}")
+    program_row(&path.to_string_lossy())
 }
 
 /// How it presents itself.
@@ -166,6 +164,9 @@ impl Program {
         }
         if hello.name.trim().is_empty() || hello.timed.trim().is_empty() {
             return Err(pipe.wrong("an empty name or an empty sentence about what is timed"));
+        }
+        if is_our_library(&short(&hello.name)) {
+            return Err(pipe.wrong("the name candor, which is that of our own library; a program needs another"));
         }
         let timed = format!("{}; in a process of its own, asked over pipes", short(&hello.timed));
         let provenance = Provenance {

@@ -12,7 +12,7 @@ mod tex;
 mod text;
 
 pub use answer::Answer;
-pub use artifact::{ARTIFACT_MARK, PREVIEW_MARK, artifact, preview, shell_path};
+pub use artifact::{ARTIFACT_MARK, Maker, PREVIEW_MARK, artifact, preview, shell_path};
 pub use comparison::render as render_comparison;
 
 use crate::Quantity;

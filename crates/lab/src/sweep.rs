@@ -14,16 +14,20 @@
 //! .work/000003.failed   why it could not be done
 //! ```
 //!
+//! What is measured takes its machine for itself, by another lock in the machine's temporary folder ([`Host`]).
+//!
 //! A shard's folder is renamed to its place when all of it is on the disk, so it is there as a whole or not at all. The lock is the kernel's (`flock`) and ends with
-//! its process, however that ends. Nothing else is shared: no server, no database.
+//! its process, however that ends. Nothing else is shared between machines: no server, no database.
 //!
 //! The lab does not know what a shard of circuits is; it only numbers and keeps them.
 
+mod host;
 mod plan;
 mod recipe;
 mod seal;
 mod store;
 
+pub use host::{Host, Use};
 pub use plan::{Block, Circuits, CostsOf, MOST_SHARDS, Plan, Runs, Work};
 pub use recipe::{CircuitsWanted, Recipe, RunsWanted};
 pub use store::{Claim, Claimed, Done, State, Sweep};

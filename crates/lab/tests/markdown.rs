@@ -2,8 +2,8 @@
 
 use candor_lab::analysis::Report;
 use candor_lab::compare::Comparison;
-use candor_lab::report::{Form, artifact, render, render_comparison};
-use candor_lab::runfile::Run;
+use candor_lab::report::{Form, Maker, artifact, render, render_comparison};
+use candor_lab::runfile::{Run, Tool};
 use std::path::{Path, PathBuf};
 
 fn open(path: &str) -> Run {
@@ -56,7 +56,7 @@ fn nothing_of_a_run_is_a_tag_or_a_link() {
     report.lints.iter_mut().for_each(|lint| lint.text = TAG.into());
     let text = render(&[report], &[], Form::Markdown);
     assert!(text.contains("\\<img") && !is_markup(&text), "{text}");
-    let text = artifact(&[run], "");
+    let text = artifact(&[run], "", Maker { tool: &Tool::default(), repository: "" });
     assert!(text.contains("\\<img") && !is_markup(&outside_of_code(&text)), "{text}");
 }
 

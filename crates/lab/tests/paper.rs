@@ -1,10 +1,11 @@
 //! Reports as LaTeX: whatever a run says, what comes out is a document that TeX can read.
 
+use candor_lab::Provenance;
 use candor_lab::analysis::{Report, beside};
 use candor_lab::compare::Comparison;
 use candor_lab::import::{self, Origin};
 use candor_lab::machine::Machine;
-use candor_lab::report::{ARTIFACT_MARK, Form, artifact, preview, render, render_comparison};
+use candor_lab::report::{ARTIFACT_MARK, Form, Maker, artifact, preview, render, render_comparison};
 use candor_lab::runfile::{Run, Tool};
 use proptest::prelude::*;
 use std::io::Write;
@@ -258,10 +259,70 @@ fn figures(_: &Run, _: &Path) -> String {
     String::new()
 }
 
+/// The artifact by a build of which nothing is known.
+fn made(runs: &[Run], again: &str) -> String {
+    artifact(runs, again, Maker { tool: &Tool::default(), repository: "" })
+}
+
+/// The sample, as if its tree had been clean.
+fn clean() -> Run {
+    let mut run = sample();
+    run.manifest.tool.dirty = false;
+    run
+}
+
+#[test]
+fn the_artifact_names_its_maker_and_where_the_source_is() {
+    let tool = |dirty| Tool { version: "0.9".into(), commit: Some("577aaf60c0de".into()), dirty, ..Tool::default() };
+    let of = |tool: &Tool, repository| artifact(&[clean()], "", Maker { tool, repository });
+    let text = of(&tool(false), "https://example.org/candor; rm");
+    assert!(text.contains("\nMade by candor 0.9, commit `577aaf60c0de`.\n"), "{text}");
+    assert!(
+        text.contains("\nRUNS=$PWD\ngit clone 'https://example.org/candor; rm' candor && cd candor\ngit checkout"),
+        "{text}"
+    );
+    assert!(!text.contains("names no repository"));
+    let text = of(&tool(true), "");
+    assert!(
+        text.contains("commit `577aaf60c0de`, with changes that no commit has: nobody can build it again.\n"),
+        "{text}"
+    );
+    assert!(text.contains("names no repository") && !text.contains("git clone"), "{text}");
+    assert!(made(&[clean()], "").contains("of an unknown commit"));
+}
+
+/// A program says itself how its library is called, and its rows need it again.
+#[test]
+fn the_artifact_lists_programs_by_their_rows_and_says_how_to_repeat_them() {
+    let mut run = clean();
+    run.manifest.command =
+        ["candor", "run", "--peer-program", "bin/sha 256.py", "--peer-program=…/other"].map(str::to_owned).to_vec();
+    let mut add = |name: &str, library: &str| {
+        let mut subject = run.subjects[0].clone();
+        subject.subject = name.into();
+        subject.provenance =
+            Provenance { object_sha256: Some("ab".repeat(32)), ..Provenance::of(library, "1", "hashes") };
+        run.subjects.push(subject);
+    };
+    add("program-sha-256", "candor");
+    add("program-other", "hashlib");
+    add("program-third", "hashlib");
+    let text = made(&[run], "");
+    let digest = "ab".repeat(32);
+    assert!(text.contains(&format!("| candor | 1 | – | – | {digest} | program-sha-256 |\n")), "{text}");
+    assert!(text.contains(&format!("| hashlib | 1 | – | – | {digest} | program-other, program-third |\n")), "{text}");
+    let given = "--peer-program \"$PROGRAMS\"/other --peer-program \"$PROGRAMS\"/'sha 256.py' --peer-program \"$PROGRAMS\"/third\n";
+    assert!(
+        text.contains(&format!("rerun \"$RUNS\"/sample.jsonl {given}")) && text.contains("\nPROGRAMS=$PWD"),
+        "{text}"
+    );
+    assert!(!made(&[clean()], "").contains("PROGRAMS"));
+}
+
 #[test]
 fn the_artifact_names_runs_builds_peers_and_doubts() {
     let runs = runs();
-    let text = artifact(&runs, "candor report a.jsonl --format tex -o again");
+    let text = made(&runs, "candor report a.jsonl --format tex -o again");
     assert!(text.starts_with(ARTIFACT_MARK));
     for run in &runs {
         assert!(text.contains(&format!("| {} | `{}` |", run.name, run.sha256)), "{}", run.name);
@@ -269,13 +330,23 @@ fn the_artifact_names_runs_builds_peers_and_doubts() {
             assert!(text.contains(&format!("\n- {}: a self-test: ", run.name)), "{}", run.name);
             continue;
         }
-        assert!(text.contains(&format!("\ntarget/release/candor rerun {}.jsonl\n", run.name)), "{}", run.name);
+        if run.manifest.tool.dirty {
+            let why = "built from a tree with changes that no commit has: nobody can build it again";
+            assert!(text.contains(&format!("\n- {}: {why}\n", run.name)), "{}", run.name);
+            assert!(!text.contains(&format!("/{}.jsonl\n", run.name)), "{}: no command repeats it", run.name);
+            continue;
+        }
+        assert!(
+            text.contains(&format!("\ntarget/release/candor rerun \"$RUNS\"/{}.jsonl\n", run.name)),
+            "{}",
+            run.name
+        );
         let Some(commit) = &run.manifest.tool.commit else { continue };
         // The run is repeated by the build that made it.
         let (_, after) =
             text.split_once(&format!("\ngit checkout {commit} && cargo build --release --locked\n")).unwrap();
         let (own, _) = after.split_once("git checkout").or(after.split_once("```")).unwrap();
-        assert!(own.contains(&format!("rerun {}.jsonl\n", run.name)), "{}", run.name);
+        assert!(own.contains(&format!("rerun \"$RUNS\"/{}.jsonl\n", run.name)), "{}", run.name);
         let peers = run.subjects.iter().map(|subject| &subject.provenance).filter(|of| of.library != "candor");
         for of in peers {
             assert!(text.contains(&format!("| {} | {} |", of.library, of.version)), "{} {}", of.library, of.version);
@@ -287,23 +358,22 @@ fn the_artifact_names_runs_builds_peers_and_doubts() {
         "the sample's tree was changed"
     );
     assert!(text.contains("- sample: `busy-machine`: others used"), "{text}");
-    let mut clean = sample();
-    clean.manifest.tool.dirty = false;
-    assert!(!artifact(&[clean], "").contains("changes that no commit has"));
+    assert!(!made(&[clean()], "").contains("changes that no commit has"));
 }
 
 #[test]
 fn what_rerun_refuses_is_named_with_the_reason_and_nothing_of_a_run_is_a_command() {
-    let named = Run { name: "-a b; $(rm)'\n".into(), ..sample() };
-    let mut strange = Run { name: "strange".into(), ..sample() };
+    let named = Run { name: "-a b; $(rm)'\n".into(), ..clean() };
+    let mut strange = Run { name: "strange".into(), ..clean() };
     strange.manifest.tool.commit = Some("main; rm -rf ~".into());
     let paired = Run::open(&from_root("crates/candor/tests/runs/paired-same.jsonl")).unwrap();
     let import = import();
-    let text = artifact(&[named, strange, paired, import.clone()], "");
+    let text = made(&[named, strange, paired, import.clone()], "");
     let (_, after) = text.split_once("## Measure again\n").unwrap();
     let (commands, after) = after.split_once("```sh\n").unwrap().1.split_once("```\n").unwrap();
-    let rerun = "target/release/candor rerun './-a b; $(rm)'\\''?.jsonl'";
-    assert_eq!(commands, format!("git checkout 1c91adb78a9d && cargo build --release --locked\n{rerun}\n"));
+    let rerun = "target/release/candor rerun \"$RUNS\"/'./-a b; $(rm)'\\''?.jsonl'";
+    let before = "RUNS=$PWD\ncd ../candor    # a clone of candor's repository\n";
+    assert_eq!(commands, format!("{before}git checkout 1c91adb78a9d && cargo build --release --locked\n{rerun}\n"));
     for why in [
         "- strange: does not name the commit of its build\n",
         "- paired-same: pairs two builds: `candor run --against` measures both again\n",
@@ -311,5 +381,5 @@ fn what_rerun_refuses_is_named_with_the_reason_and_nothing_of_a_run_is_a_command
     ] {
         assert!(after.contains(why), "{why} in {after}");
     }
-    assert!(!artifact(&[import], "").contains("git checkout"));
+    assert!(!made(&[import], "").contains("git checkout"));
 }

@@ -107,7 +107,7 @@ fn what_a_program_writes_to_standard_error_does_not_matter() {
 }
 
 /// A part of the program, what stands there in its place, and the reason of the refusal.
-const WRONG: [(&str, &str, &str); 14] = [
+const WRONG: [(&str, &str, &str); 15] = [
     ("HELLO", "exit 3", "ended with exit status: 3 before line 1 of its output"),
     ("HELLO", "echo no licence found >&2; exit 3", "before line 1 of its output: no licence found"),
     ("HELLO", "kill -SEGV $$", "killed by signal 11 (invalid memory access) before line 1"),
@@ -118,6 +118,11 @@ const WRONG: [(&str, &str, &str); 14] = [
         "line 1 of its output: protocol 2; this candor speaks 1",
     ),
     ("HELLO", r#"echo '{"protocol":1,"name":" ","version":"1","timed":"b"}'"#, "line 1 of its output: an empty name"),
+    (
+        "HELLO",
+        r#"echo '{"protocol":1,"name":" Candor ","version":"1","timed":"b"}'"#,
+        "line 1 of its output: the name candor, which is that of our own library",
+    ),
     ("HELLO", r#"echo '{"refused":"has no echo (needs 2.0)"}'"#, "has no echo (needs 2.0)"),
     (
         "ANSWER",
@@ -209,6 +214,25 @@ fn a_program_that_is_not_there_or_is_none_is_refused() {
     assert!(none.starts_with("can't be started: "), "{none}");
 }
 
+/// Whether a process runs. One that is dead and not yet buried has no command line.
+#[cfg(target_os = "linux")]
+fn is_there(pid: &str) -> bool {
+    fs::read(Path::new("/proc").join(pid).join("cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+/// Waits until none of the processes in this file runs any more.
+#[cfg(target_os = "linux")]
+fn until_gone(told: &Path) {
+    let told = fs::read_to_string(told).unwrap();
+    for pid in told.lines() {
+        let began = std::time::Instant::now();
+        while is_there(pid) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{pid} is still there");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_of_a_program_stays_behind() {
@@ -221,6 +245,29 @@ fn nothing_of_a_program_stays_behind() {
     assert!(process.exists(), "it runs");
     drop(program);
     assert!(!process.exists(), "{pid} is still there");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nor_does_whoever_it_has_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = directory.path().join("pids");
+    let starts =
+        |then: &str| format!("sleep 1000 < /dev/null > /dev/null 2>&1 & echo $! >> {}; {then}", told.display());
+    let works = script(directory.path(), "works", &[("HELLO", &starts(HELLO))]);
+    let program = prepared(&works).unwrap();
+    assert!(fs::read_to_string(&told).unwrap().lines().all(is_there), "it runs");
+    drop(program);
+    until_gone(&told);
+    // Nor if the program itself is gone by then, by its own will or ours.
+    for (name, then) in
+        [("ends", "exit 3"), ("refuses", r#"echo '{"refused":"has none"}'"#), ("hangs", "exec sleep 1000")]
+    {
+        let refused = start(&script(directory.path(), name, &[("HELLO", &starts(then))]), HANGS);
+        assert!(refused.is_err(), "{name}");
+        until_gone(&told);
+    }
+    assert_eq!(fs::read_to_string(&told).unwrap().lines().count(), 4);
 }
 
 /// Repeats the message in this process.
@@ -267,6 +314,11 @@ fn a_program_is_measured_in_the_same_rounds_and_its_floor_contains_the_asking() 
     let lints: Vec<_> = report.lints.iter().filter(|lint| lint.name == "asked-over-pipes").collect();
     assert_eq!(lints.len(), 1);
     assert_eq!(lints[0].subject, "program-right");
+    assert!(
+        lints[0].text.starts_with("nothing proves that a program did the work; asking it takes "),
+        "{}",
+        lints[0].text
+    );
     let [RefusalRecord { subject, reason, .. }] = &run.refusals[..] else { panic!("{:?}", run.refusals) };
     assert_eq!(subject, "program-wrong");
     assert!(reason.starts_with("wrong answer: ") && reason.contains("answer is 1 bytes long; expected 8"), "{reason}");

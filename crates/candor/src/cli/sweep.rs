@@ -24,6 +24,7 @@ pub(crate) enum SweepCommand {
     ///
     /// Any number of these can run at once, on any number of machines that share the folder: each shard is done by one of them. One that is killed leaves nothing half done; run it
     /// again. Shards that are damaged are done again, with a remark. Those of a plan for another kind of CPU are left out.
+    /// What is measured has its machine for itself: the other shards there wait for it.
     #[command(
         after_help = "Exit status: 0 all these shards are done; 1 some failed; 2 error.\n\nExamples:\n  candor sweep run sweep\n  candor sweep run sweep --shard 0-9,20\n  \
                       candor sweep run sweep --shard env"

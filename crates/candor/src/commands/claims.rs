@@ -1,13 +1,14 @@
 //! Published numbers, for the commands that set them beside runs.
 
 use crate::cli::BUILT_IN;
-use crate::{Failure, published};
+use crate::measure::all_tasks;
+use crate::{Failure, choose, published};
 use candor_lab::claims::Claims;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Reads claims by their keys, from files, and from the `*.toml` files of directories.
-pub(super) fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
+/// Reads claims by their keys, from files, and from the `*.toml` files of directories, for runs of these tasks.
+pub(super) fn claims(paths: &[PathBuf], runs: &[&str]) -> Result<Vec<Claims>, Failure> {
     let mut claims = Vec::new();
     let mut files = Vec::new();
     for path in paths {
@@ -30,9 +31,23 @@ pub(super) fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
         }
     }
     for path in &files {
-        claims.push(published::read(path)?);
+        claims.push(read(path, runs)?);
     }
     Ok(claims)
+}
+
+/// Reads a file of claims. Each task that it names must be one of candor's, or one that the runs have: other projects measure their own.
+pub(super) fn read(path: &Path, runs: &[&str]) -> Result<Claims, Failure> {
+    let claims = published::read(path)?;
+    let all = all_tasks();
+    let known = || all.iter().map(|task| task.name.as_str()).chain(runs.iter().copied());
+    match claims.tasks().find(|task| !known().any(|name| name == *task)) {
+        Some(task) => {
+            let why = choose::unknown("task", task, known(), "candor list tasks");
+            Err(Failure::Error(format!("{}: {why}", path.display())))
+        }
+        None => Ok(claims),
+    }
 }
 
 /// The published numbers of that key, or all of them; none if it is a path. A file whose name is a key can be given as ./NAME.
@@ -49,8 +64,10 @@ mod tests {
 
     #[test]
     fn a_publication_is_found_by_its_key() {
-        let one = claims(&["ecliptix-003".into()]).unwrap_or_else(|_| panic!("it is built in"));
+        let one = claims(&["ecliptix-003".into()], &[]).unwrap_or_else(|_| panic!("it is built in"));
         assert_eq!(one.iter().map(|claims| claims.key.as_str()).collect::<Vec<_>>(), ["ecliptix-003"]);
-        assert!(matches!(claims(&["ecliptix-004".into()]), Err(Failure::Error(why)) if why.contains("ecliptix-004")));
+        assert!(
+            matches!(claims(&["ecliptix-004".into()], &[]), Err(Failure::Error(why)) if why.contains("ecliptix-004"))
+        );
     }
 }

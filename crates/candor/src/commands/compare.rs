@@ -20,7 +20,8 @@ pub(crate) fn execute(arguments: &CompareArguments, talk: Talk) -> Result<(), Fa
     let open = |path: &PathBuf| Ok((path.clone(), Run::open(path)?));
     let runs: Vec<(PathBuf, Run)> = arguments.runs.iter().map(open).collect::<Result<_, LabError>>()?;
     let comparison = Comparison::of(&runs)?;
-    let claims = claims(&arguments.claims)?;
+    let tasks: Vec<&str> = runs.iter().flat_map(|(_, run)| &run.tasks).map(|task| task.task.as_str()).collect();
+    let claims = claims(&arguments.claims, &tasks)?;
     let quoted: Vec<Quoted> = claims.iter().flat_map(|claims| comparison.quoted(claims)).collect();
     let directory = arguments.output.as_deref();
     let form = arguments.format.into();

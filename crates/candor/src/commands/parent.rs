@@ -1,7 +1,7 @@
 //! A process that ends with the one that started it.
 //!
 //! `candor onion up`, `candor circuit --tun` and `candor sweep run` name themselves in the environment of their children. Each child asks the kernel to be killed when its parent ends, however that
-//! comes about. The parent may already be gone by then, so the child looks afterwards who its parent is. The kernel watches the thread
+//! comes about. `candor worker` does so without being told. The parent may already be gone by then, so the child looks afterwards who its parent is. The kernel watches the thread
 //! that started the child, so the parent starts all children on a thread that lives as long as they shall, such as its main thread.
 
 use crate::Failure;
@@ -23,6 +23,15 @@ pub(crate) fn follow() -> Result<(), Failure> {
     match parent.parse() == Ok(parent_id()) {
         true => Ok(()),
         false => Err(Failure::Error(format!("process {parent}, which this one was to end with, is not its parent"))),
+    }
+}
+
+/// Ends with the process that started this one, whoever that is: a worker without its run would go on measuring for nobody. Other systems than Linux have no such request, and a thread
+/// that looks would disturb the measurement; there a worker ends when it wants to reply.
+pub(crate) fn follow_any() -> Result<(), Failure> {
+    match cfg!(target_os = "linux") {
+        true => watch(),
+        false => Ok(()),
     }
 }
 

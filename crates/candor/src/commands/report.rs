@@ -2,7 +2,7 @@
 
 mod paper;
 
-use super::claims::claims;
+use super::claims::{claims, read as read_claims};
 use crate::cli::{Format, Picture, ReportArguments};
 use crate::output::{Talk, columns, on_stdout, print};
 use crate::{Failure, published};
@@ -19,10 +19,11 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
     let runs = runs?;
     let reports: Vec<Report> = with_imports(runs.iter().map(Report::of).collect());
+    let tasks: Vec<&str> = runs.iter().flat_map(|run| &run.tasks).map(|task| task.task.as_str()).collect();
     if let Some(publication) = &arguments.answer {
-        return answer(publication, &reports, arguments.format);
+        return answer(publication, &reports, &tasks, arguments.format);
     }
-    let claims = claims(&arguments.claims)?;
+    let claims = claims(&arguments.claims, &tasks)?;
     if arguments.format == Format::Csv && !claims.is_empty() {
         talk.say("left out all published numbers: CSV has rows of runs only; JSON has both");
     }
@@ -68,12 +69,12 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
 }
 
 /// A publication's rows, each beside what a run found of it.
-fn answer(publication: &str, reports: &[Report], format: Format) -> Result<(), Failure> {
+fn answer(publication: &str, reports: &[Report], tasks: &[&str], format: Format) -> Result<(), Failure> {
     let read;
     let claims = match published::named(publication) {
         Some(claims) => claims,
         None if Path::new(publication).is_file() => {
-            read = published::read(Path::new(publication))?;
+            read = read_claims(Path::new(publication), tasks)?;
             &read
         }
         None => {

@@ -110,7 +110,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
 }
 
 /// Adds these programs to the tasks that can be given to programs, and says where they are.
-fn programs(paths: &[PathBuf], tasks: &mut [Task]) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn programs(paths: &[PathBuf], tasks: &mut [Task]) -> Result<Vec<PathBuf>, Failure> {
     let mut programs: Vec<PathBuf> = Vec::new();
     for path in paths {
         let program = absolute(path)?;
@@ -135,7 +135,7 @@ fn programs(paths: &[PathBuf], tasks: &mut [Task]) -> Result<Vec<PathBuf>, Failu
 }
 
 /// Workers that know these programs, too.
-fn with_programs(mut workers: Spawn, programs: &[PathBuf]) -> Spawn {
+pub(super) fn with_programs(mut workers: Spawn, programs: &[PathBuf]) -> Spawn {
     let flag = |program: &PathBuf| ["--peer-program".to_owned(), Path::new(program).display().to_string()];
     workers.arguments.extend(programs.iter().flat_map(flag));
     workers

@@ -12,7 +12,7 @@ use crate::measure::described;
 use crate::output::Talk;
 use candor_lab::LabError;
 use candor_lab::machine::Machine;
-use candor_lab::sweep::{Block, Claim, Claimed, Sweep, Work};
+use candor_lab::sweep::{Block, Claim, Claimed, Host, Sweep, Use, Work};
 use circuits::Simulation;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -40,7 +40,7 @@ fn run(directory: &Path, asked: Option<&Shards>, talk: Talk) -> Result<(), Failu
     for &index in &indices {
         match runner.done(index, false) {
             Ok(Outcome::Done) => {}
-            Ok(Outcome::Busy) => others.push(index),
+            Ok(Outcome::Busy(why)) => others.push((index, why)),
             Ok(Outcome::Elsewhere(cpu)) if asked.is_some() => {
                 return Err(Failure::Error(format!("shard {index} is for {cpu}; this machine is {}", runner.cpu)));
             }
@@ -48,8 +48,8 @@ fn run(directory: &Path, asked: Option<&Shards>, talk: Talk) -> Result<(), Failu
             Err(why) => failed.push((index, why)),
         }
     }
-    for index in others {
-        talk.say(&format!("shard {index}: waiting for the process that does it"));
+    for (index, why) in others {
+        talk.say(&format!("shard {index}: waiting {why}"));
         if let Err(why) = runner.done(index, true) {
             failed.push((index, why));
         }
@@ -92,8 +92,8 @@ fn indices(asked: Option<&Shards>, shards: u64) -> Result<Vec<u64>, Failure> {
 /// What became of a shard.
 enum Outcome {
     Done,
-    /// Another process does it.
-    Busy,
+    /// Another process stands in its way, and for what one would wait.
+    Busy(&'static str),
     /// It is for this kind of CPU.
     Elsewhere(String),
 }
@@ -116,10 +116,21 @@ impl Runner<'_> {
         {
             return Ok(Outcome::Elsewhere(cpu.clone()));
         }
-        let claimed = match self.sweep.claim(index, wait).map_err(|error| error.to_string())? {
-            Claim::Done => return Ok(Outcome::Done),
-            Claim::Busy => return Ok(Outcome::Busy),
-            Claim::Yours(claimed) => claimed,
+        let (claimed, _host) = loop {
+            let claimed = match self.sweep.claim(index, wait).map_err(|error| error.to_string())? {
+                Claim::Done => return Ok(Outcome::Done),
+                Claim::Busy => return Ok(Outcome::Busy("for the process that does it")),
+                Claim::Yours(claimed) => claimed,
+            };
+            let told = |error: LabError| error.to_string();
+            match Host::taken(work.uses()).map_err(told)? {
+                Some(host) => break (claimed, host),
+                None if wait => {}
+                None => return Ok(Outcome::Busy(in_the_way(work.uses()))),
+            }
+            // Whoever waits for its machine leaves the shard to others.
+            drop(claimed);
+            Host::wait(work.uses()).map_err(told)?;
         };
         if let Some(why) = &claimed.damaged {
             self.talk.say(&format!("! shard {index} is done again: {why}"));
@@ -150,6 +161,14 @@ impl Runner<'_> {
                 self.simulations[&block].shard(claimed.folder(), seed, count)
             }
         }
+    }
+}
+
+/// What a shard waits for that uses its machine so.
+fn in_the_way(uses: Use) -> &'static str {
+    match uses {
+        Use::Shared => "until nothing is measured on this machine: what is measured has it for itself",
+        Use::Alone => "until no other shard is done on this machine: what is measured has it for itself",
     }
 }
 

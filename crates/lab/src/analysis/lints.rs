@@ -100,7 +100,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if let Some(asking) = asked.get(&(task.task.as_str(), row.subject.as_str())) {
             let whole = row.median_ns * *iterations.get(task.task.as_str()).unwrap_or(&1) as f64;
             let text = format!(
-                "asking it takes {}, {:.2} % of an epoch, which its floor contains",
+                "nothing proves that a program did the work; asking it takes {}, {:.2} % of an epoch, which its floor contains",
                 time(*asking),
                 asking / whole * 100.0
             );
@@ -129,7 +129,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if provenance.tuning == Tuning::Stock {
             add("peer-untuned", &task.task, &row.subject, "can be tuned for this machine, but was not".into());
         }
-        let ours = row.verdict == Verdict::Baseline || provenance.library == "candor";
+        let ours = row.verdict == Verdict::Baseline || provenance.is_ours(&row.subject);
         if !ours && provenance.commit.is_none() && provenance.object_sha256.is_none() {
             add(
                 "peer-commit-unknown",
@@ -161,7 +161,7 @@ fn unlike(row: &Row, baseline: Option<&Row>) -> Option<String> {
 /// What a faster row of the same work used and this one did not, by samples of both. Our own portable code is portable by its name.
 fn beside_faster(row: &Row, rows: &[Row]) -> Option<String> {
     let own = row.used.as_ref()?.samples()?;
-    if row.provenance.library == "candor" || row.other_work.is_some() {
+    if row.provenance.is_ours(&row.subject) || row.other_work.is_some() {
         return None;
     }
     let faster = rows.iter().filter(|other| other.other_work.is_none() && other.median_ns < row.median_ns);

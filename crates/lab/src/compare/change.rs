@@ -263,8 +263,12 @@ fn is_bridge(row: &Row, other: &Row, cell: &Cell, (earlier, later): (&Tool, &Too
         return Err(None);
     }
     let (one, two) = (&row.provenance, &other.provenance);
-    let of_baseline = cell.baseline().is_some_and(|baseline| baseline.provenance.library == one.library);
-    if one.library == "candor" || of_baseline {
+    let ours = one.is_ours(&row.subject);
+    let of_baseline = cell.baseline().is_some_and(|baseline| {
+        let of = &baseline.provenance;
+        of.library == one.library && of.is_ours(&baseline.subject) == ours
+    });
+    if ours || of_baseline {
         return Err(None); // it changes with the build
     }
     let differs = |what: &str| Err(Some(format!("{} has another {what} in the later run", row.subject)));

@@ -1,7 +1,7 @@
 //! Criterion: the folder that it writes (`target/criterion`), where each benchmark has `new/benchmark.json` and `new/estimates.json`; or the messages of `cargo criterion
 //! --message-format json`, a line of JSON each.
 
-use super::value::{Positive, Reading, flaw_of, json, lines, time};
+use super::value::{Positive, Reading, flaw_of, json, lines, shown, time};
 use super::{Format, LARGEST, MOST_FIGURES, Sheet, flawed};
 use crate::runfile::Flaw;
 use crate::{LabError, Quantity};
@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// Folders deeper than this are not searched: a benchmark's name has three parts.
 const DEEPEST: usize = 8;
+
+/// So many entries of folders are looked at before a benchmark must have been found, and so many more for each one. A benchmark has some thirty.
+const LOOKED_AT: usize = 20_000;
+const LOOKED_AT_EACH: usize = 100;
 
 /// A message of cargo-criterion. Others have another reason.
 #[derive(Deserialize)]
@@ -141,7 +145,7 @@ fn add(
 ) -> Result<(), Flaw> {
     for (found, what) in [(&median, "median"), (&mean, "mean")] {
         if !found.is_ordered() {
-            let Found { ns, low, high } = found;
+            let [ns, low, high] = [found.ns, found.low, found.high].map(shown);
             return Err(Flaw {
                 line,
                 why: format!("the {what} of {name} is {ns}, outside of its own interval from {low} to {high}"),
@@ -171,7 +175,7 @@ impl Folder {
     /// [`LabError::Import`] names the file, the line and what is wrong.
     pub fn read(folder: &Path) -> Result<(Sheet, Vec<u8>), LabError> {
         let mut found = Vec::new();
-        search(folder, DEEPEST, &mut found)?;
+        search(folder, DEEPEST, &mut 0, &mut found)?;
         found.sort();
         let mut reading = Reading::new(Format::Criterion);
         reading.sheet.library = "criterion".into();
@@ -201,11 +205,19 @@ fn text(path: &Path, bytes: &mut Vec<u8>) -> Result<String, LabError> {
 }
 
 /// Collects the files `new/estimates.json`. The older results, in `base`, are another run's. Links are not followed.
-fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), LabError> {
+fn search(folder: &Path, depth: usize, looked_at: &mut usize, found: &mut Vec<PathBuf>) -> Result<(), LabError> {
     let io = |source| LabError::Io { doing: "can't read", path: folder.to_path_buf(), source };
     for entry in fs::read_dir(folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         let path = entry.path();
+        *looked_at += 1;
+        if *looked_at > LOOKED_AT + LOOKED_AT_EACH * found.len() {
+            let found = found.len();
+            let why = format!(
+                "{looked_at} files and folders, and {found} benchmarks; expected criterion's own folder, such as target/criterion"
+            );
+            return Err(flawed(folder, Flaw { line: 1, why }));
+        }
         if !entry.file_type().map_err(io)?.is_dir() || found.len() > MOST_FIGURES {
             continue;
         }
@@ -213,8 +225,34 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), L
         if entry.file_name() == "new" && estimates.is_file() {
             found.push(estimates);
         } else if depth > 0 {
-            search(&path, depth - 1, found)?;
+            search(&path, depth - 1, looked_at, found)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody who names a home folder, or a whole disk, waits for an answer.
+    #[test]
+    fn a_folder_that_is_not_criterions_is_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        for folder in 0..21 {
+            let folder = directory.path().join(format!("{folder:03}"));
+            fs::create_dir(&folder).unwrap();
+            (0..1000).for_each(|file| drop(File::create(folder.join(file.to_string())).unwrap()));
+        }
+        let why = Folder::read(directory.path()).unwrap_err().to_string();
+        assert!(why.contains("20001 files and folders, and 0 benchmarks; expected criterion's own folder"), "{why}");
+        // Few others beside the benchmarks don't matter.
+        (1..21).for_each(|folder| fs::remove_dir_all(directory.path().join(format!("{folder:03}"))).unwrap());
+        let benchmark = directory.path().join("criterion/sum/new");
+        fs::create_dir_all(&benchmark).unwrap();
+        fs::write(benchmark.join("benchmark.json"), r#"{"full_id":"sum"}"#).unwrap();
+        let estimate = r#"{"point_estimate":2.5,"confidence_interval":{"lower_bound":2.0,"upper_bound":3.0}}"#;
+        fs::write(benchmark.join("estimates.json"), format!("{{\"mean\":{estimate},\"median\":{estimate}}}")).unwrap();
+        assert_eq!(Folder::read(directory.path()).unwrap().0.figures.len(), 1);
+    }
 }

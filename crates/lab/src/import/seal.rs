@@ -1,7 +1,9 @@
 //! The sealed file of an import: a run file of which nothing was measured. Its tasks have no plan, its subjects are imported.
 
+use super::value::LONGEST_NAME;
 use super::{Sheet, flawed};
 use crate::machine::Machine;
+use crate::owner::{is_our_subject, is_program};
 use crate::runfile::*;
 use crate::{Evidence, LabError, Provenance};
 use base16ct::lower;
@@ -92,6 +94,16 @@ pub fn save(
 /// Whether every task that the user gave belongs to a figure, to only one, and to one that works through as many bytes.
 fn check(sheet: &Sheet, origin: &Origin) -> Result<(), LabError> {
     let at = |line, why| Err(flawed(Path::new(&origin.file), Flaw { line, why }));
+    if let Some(name) = &origin.subject {
+        let length = name.chars().count();
+        if !(1..=LONGEST_NAME).contains(&length) || name.trim().is_empty() {
+            return at(1, format!("a subject's name of {length} characters; expected 1 to {LONGEST_NAME}"));
+        }
+        if is_our_subject(name) || is_program(name) {
+            let whose = if is_program(name) { "a measured program's" } else { "candor's own" };
+            return at(1, format!("{name} is the name of {whose} row, and an import is none: choose another subject"));
+        }
+    }
     let mut given: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, task) in &origin.tasks {
         let Some(figure) = sheet.figures.iter().find(|figure| figure.name == *name) else {
@@ -130,5 +142,33 @@ impl Run {
         let setting = |name: &str| self.manifest.settings.get(name);
         Some(format!("imported from {}, output of {}; nothing was measured", setting("file")?, setting(IMPORTED)?))
             .filter(|_| self.is_import())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// candor's own rows are judged otherwise than those of others.
+    #[test]
+    fn an_import_does_not_pass_for_a_row_of_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let sheet = super::super::read(b"name,value,unit\na,1.5,ns\n", None).unwrap();
+        let named = |name: &str| {
+            let origin = Origin { subject: Some(name.into()), file: "a.csv".into(), ..Origin::default() };
+            save(&sheet, &origin, Tool::default(), Vec::new(), directory.path()).map(|path| Run::open(&path).unwrap())
+        };
+        for name in ["candor", "candor@avx512", " Candor-0.1", "program-sha256", "", " ", &"x".repeat(201)] {
+            let why = named(name).expect_err(name).to_string();
+            assert!(why.contains("row, and an import is none") || why.contains("expected 1 to 200"), "{why}");
+        }
+        for name in ["candorous", "openssl-3.5@candor", &"x".repeat(200)] {
+            assert_eq!(named(name).unwrap().subjects[0].subject, name);
+        }
+        // Whatever a file says of its library.
+        let ours = Provenance::of("candor", "0.1.0", "hashes");
+        assert!(ours.is_ours("candor@avx512"));
+        assert!(!ours.is_ours("program-candor"));
+        assert!(!Provenance { evidence: Evidence::Imported, ..ours }.is_ours("candor@avx512"));
     }
 }

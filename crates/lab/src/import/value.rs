@@ -12,8 +12,14 @@ const LONGEST_NS: f64 = 1e17;
 /// No operation is shorter than a picosecond.
 const SHORTEST_NS: f64 = 1e-3;
 
-/// Characters of a benchmark's name that are kept.
-const LONGEST_NAME: usize = 200;
+/// Characters of a benchmark's name that are kept. Other words of a tool that are longer are refused.
+pub(super) const LONGEST_NAME: usize = 200;
+
+/// Characters of compiler and flags: OpenSSL's are some hundreds.
+const LONGEST_BUILD: usize = 4000;
+
+/// Characters of a tool's reason that are kept.
+const LONGEST_REASON: usize = 400;
 
 /// A sheet in the making.
 pub(super) struct Reading {
@@ -50,8 +56,11 @@ impl Reading {
         if name.is_empty() {
             return Err(at("a figure without a name".into()));
         }
+        for quantity in &quantities {
+            bounded("what a number is called", &quantity.name, LONGEST_NAME).map_err(at)?;
+        }
         if let Some(odd) = quantities.iter().find(|quantity| quantity.unit == "ns" && !is_a_time(quantity.value)) {
-            return Err(at(format!("{} of {name} is {} ns, which no operation takes", odd.name, odd.value)));
+            return Err(at(format!("{} of {name} is {} ns, which no operation takes", odd.name, shown(odd.value))));
         }
         if self.sheet.figures.len() == MOST_FIGURES {
             return Err(at(format!("more than {MOST_FIGURES} figures")));
@@ -68,12 +77,13 @@ impl Reading {
     pub(super) fn leave_out(&mut self, name: &str, reason: String) {
         let name = path(name);
         if self.out.len() < MOST_FIGURES && self.out.insert(name.clone()) {
-            self.sheet.left_out.push(LeftOut { name, reason });
+            self.sheet.left_out.push(LeftOut { name, reason: reason.chars().take(LONGEST_REASON).collect() });
         }
     }
 
     /// The sheet, if there is a figure in it.
     pub(super) fn finish(self, lines: usize) -> Result<Sheet, Flaw> {
+        let build = self.sheet.build.clone().unwrap_or_default();
         if self.sheet.figures.is_empty() {
             let why = match self.sheet.left_out.first() {
                 Some(LeftOut { name, reason }) => format!("no figure in it; {name}: {reason}"),
@@ -81,7 +91,28 @@ impl Reading {
             };
             return Err(Flaw { line: lines.max(1), why });
         }
+        let words =
+            [("the version", &self.sheet.version, LONGEST_NAME), ("what is told of the build", &build, LONGEST_BUILD)];
+        for (what, words, most) in words {
+            bounded(what, words, most).map_err(|why| Flaw { line: 1, why })?;
+        }
         Ok(self.sheet)
+    }
+}
+
+/// Whether a tool's words are no longer than a table can show.
+fn bounded(what: &str, words: &str, most: usize) -> Result<(), String> {
+    match words.chars().count() {
+        length if length <= most => Ok(()),
+        length => Err(format!("{what} is {length} characters long; expected at most {most}")),
+    }
+}
+
+/// A number in an error, without hundreds of zeros.
+pub(super) fn shown(number: f64) -> String {
+    match number == 0.0 || (1e-6..1e15).contains(&number.abs()) || !number.is_finite() {
+        true => number.to_string(),
+        false => format!("{number:e}"),
     }
 }
 
@@ -130,7 +161,7 @@ impl<'de> Deserialize<'de> for Positive {
             Some(number) if number > 0.0 && number.is_finite() => Ok(Self(number)),
             // Several tools write a number that is none as null.
             None => Err(de::Error::custom("null; expected a number above 0")),
-            Some(number) => Err(de::Error::custom(format!("{number}; expected a number above 0"))),
+            Some(number) => Err(de::Error::custom(format!("{}; expected a number above 0", shown(number)))),
         }
     }
 }
@@ -144,7 +175,7 @@ impl<'de> Deserialize<'de> for NotNegative {
         let number = f64::deserialize(from)?;
         match number >= 0.0 && number.is_finite() {
             true => Ok(Self(number)),
-            false => Err(de::Error::custom(format!("{number}; expected a number of 0 or more"))),
+            false => Err(de::Error::custom(format!("{}; expected a number of 0 or more", shown(number)))),
         }
     }
 }
@@ -229,5 +260,37 @@ mod tests {
         );
         assert_eq!(count("iterations", "7"), Ok(7));
         assert!(count("iterations", "0").is_err() && count("iterations", "1.5").is_err());
+    }
+
+    fn sheet(bytes: &[u8]) -> Sheet {
+        super::super::read(bytes, None).unwrap_or_else(|flaw| panic!("line {}: {}", flaw.line, flaw.why))
+    }
+
+    fn refused(bytes: &[u8]) -> (usize, String) {
+        let flaw = super::super::read(bytes, None).expect_err("it must be refused");
+        (flaw.line, flaw.why)
+    }
+
+    #[test]
+    fn what_a_tool_says_is_no_longer_than_a_table_can_show() {
+        let long = "x".repeat(201);
+        let table = |statistic: &str| format!("name,value,unit,statistic\na,1.5,ns,{statistic}\n");
+        assert_eq!(sheet(table("median").as_bytes()).figures.len(), 1);
+        let (line, why) = refused(table(&long).as_bytes());
+        assert_eq!((line, why.as_str()), (2, "what a number is called is 207 characters long; expected at most 200"));
+        let versioned = |version: &str| {
+            let benchmark = r#"{"name":"a","iterations":1,"real_time":1.5,"cpu_time":1.5,"time_unit":"ns"}"#;
+            format!("{{\"context\":{{\"library_version\":{version:?}}},\"benchmarks\":[{benchmark}]}}")
+        };
+        assert_eq!(sheet(versioned("v1.9").as_bytes()).version, "v1.9");
+        assert!(refused(versioned(&long).as_bytes()).1.contains("the version is 201 characters long"));
+        // A name is cut; a number without end is written short, and an error never quotes a whole file.
+        let named = format!("name,value,unit\n{},5,ns\n", "a".repeat(1 << 20));
+        assert_eq!(sheet(named.as_bytes()).figures[0].name.len(), 200);
+        let (_, why) = refused(b"name,value,unit\na,1e-300,ns\n");
+        assert_eq!(why, "time, value of a is 1e-300 ns, which no operation takes");
+        let flaw =
+            super::super::read(format!("name,value,unit\na,5,{}\n", "n".repeat(1 << 20)).as_bytes(), None).unwrap_err();
+        assert!(super::super::flawed(std::path::Path::new("a.csv"), flaw).to_string().len() < 2000);
     }
 }

@@ -3,9 +3,12 @@
 use crate::Refusal;
 use crate::pipe::{describe, finished, takes_more};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde::Deserialize;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +21,13 @@ const LONGEST: usize = 4 << 20;
 /// What is kept of standard error.
 const KEPT: usize = 200;
 
+/// Waits until nobody holds the other end of its standard input any more, however that comes about, and ends its process group, itself included. No key of the terminal and no
+/// hang-up ends it before.
+const KEEPER: &str = "trap '' HUP INT TERM; read -r end; kill -s KILL 0";
+
 /// A running program.
 pub(super) struct Pipe {
+    keeper: Keeper,
     child: Child,
     /// `None` while a long question is written, and after one that was not read.
     stdin: Option<ChildStdin>,
@@ -36,7 +44,9 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn open(path: &Path, patience: Duration) -> Result<Self, Refusal> {
+        let keeper = Keeper::start()?;
         let mut child = Command::new(path)
+            .process_group(keeper.group.as_raw())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -57,7 +67,7 @@ impl Pipe {
             }
         });
         let stdin = Some(stdin);
-        Ok(Self { child, stdin, stdout, said: Vec::new(), line: 0, patience, errors, reader })
+        Ok(Self { keeper, child, stdin, stdout, said: Vec::new(), line: 0, patience, errors, reader })
     }
 
     /// Sends a line and returns the line that answers it.
@@ -155,8 +165,46 @@ impl Pipe {
 impl Drop for Pipe {
     /// Nothing of it stays behind.
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        self.keeper.end();
         let _ = self.child.wait();
+    }
+}
+
+/// The first process of the group that a program and whoever it starts belong to. A process that leaves the group (`setsid`) is not found.
+///
+/// The kernel would end the program with its parent (`PR_SET_PDEATHSIG`), but only if the program asked for it itself, and not whom it has started.
+struct Keeper {
+    process: Child,
+    group: Pid,
+}
+
+impl Keeper {
+    fn start() -> Result<Self, Refusal> {
+        // Nothing of the worker's but this one pipe, which no other child inherits: else candor would wait for the keeper.
+        let process = Command::new("/bin/sh")
+            .args(["-c", KEEPER])
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Refusal::new(format!("can't be watched over by /bin/sh: {error}")))?;
+        let group = Pid::from_raw(process.id().try_into().expect("numbers of processes are positive and small"));
+        Ok(Self { process, group })
+    }
+
+    /// Ends the group. Its number is not given to another as long as the keeper has not been waited for.
+    fn end(&mut self) {
+        let _ = killpg(self.group, Signal::SIGKILL);
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let Ok(None) = self.process.try_wait() {
+            self.end();
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use super::markdown::{code, escape};
 use crate::analysis::Report;
 use crate::latex::is_file_name;
-use crate::runfile::Run;
-use std::collections::BTreeSet;
+use crate::owner::{PROGRAM, is_program, program_row};
+use crate::runfile::{Run, SubjectRecord, Tool};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// How the document begins, by which a later report knows that it may replace it.
@@ -27,10 +28,24 @@ pub fn preview<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     )
 }
 
+/// Who writes the document.
+#[derive(Clone, Copy, Debug)]
+pub struct Maker<'a> {
+    /// This build.
+    pub tool: &'a Tool,
+    /// Where its source is. Empty if its package does not say.
+    pub repository: &'a str,
+}
+
 /// The document, in Markdown. `again` is the command line that makes everything beside it.
-pub fn artifact(runs: &[Run], again: &str) -> String {
+pub fn artifact(runs: &[Run], again: &str, maker: Maker<'_>) -> String {
+    let Tool { version, commit, .. } = maker.tool;
+    let commit = commit.as_ref().map_or("of an unknown commit".to_owned(), |commit| format!("commit {}", code(commit)));
+    let changed = changed(maker.tool);
     let mut out = format!(
-        "{ARTIFACT_MARK}\n\n# How to reproduce these tables and figures\n\nEverything beside this file was derived from sealed run files. Nothing was typed in.\n"
+        "{ARTIFACT_MARK}\n\n# How to reproduce these tables and figures\n\nEverything beside this file was derived from sealed run files. Nothing was typed in.\n\n\
+         Made by candor {}, {commit}{changed}.\n",
+        escape(version)
     );
     let files = runs.iter().map(file).collect::<Vec<_>>().join(" ");
 
@@ -58,10 +73,10 @@ pub fn artifact(runs: &[Run], again: &str) -> String {
     let _ = write!(
         out,
         "\nThe seal is the SHA-256 of everything above the last line of the file. It shows that a run was not changed by accident. A signature beside a run, if there \
-         is one, says who made it.\n\n## Derive them again\n\nA minute, on any machine with candor:\n\n```sh\ncandor verify {files}\n{again}\n```\n\nThe same version \
-         of candor writes the same bytes.\n\n## Measure again\n\n"
+         is one, says who made it.\n\n## Derive them again\n\nA minute, on any machine with candor, in the folder that has the run files:\n\n```sh\ncandor verify {files}\n{again}\n```\n\n\
+         The build that made this file writes the same bytes. Another one derives the same numbers from the same runs, and may put them into other words.\n\n## Measure again\n\n"
     );
-    out += &measure_again(runs);
+    out += &measure_again(runs, maker.repository);
     out += "The runs were made with:\n\n";
     for (commit, builds) in builds(runs) {
         for build in builds {
@@ -70,7 +85,8 @@ pub fn artifact(runs: &[Run], again: &str) -> String {
     }
 
     out += "\n### The other libraries\n\nThose that are linked in come with candor's `Cargo.lock`. `candor list peers` says which of the others it finds, and how to get the rest.\n\n\
-            | library | version | commit or package | build | shared object (SHA-256) |\n|---|---|---|---|---|\n";
+            A program that was measured as `program-NAME` says itself how its library is called and which version it is; its digest is that of its file.\n\n\
+            | library | version | commit or package | build | shared object or program (SHA-256) | rows |\n|---|---|---|---|---|---|\n";
     for cells in peers(runs) {
         let _ = writeln!(out, "| {} |", cells.map(|cell| escape(&cell)).join(" | "));
     }
@@ -91,18 +107,35 @@ pub fn artifact(runs: &[Run], again: &str) -> String {
 }
 
 /// The commands that measure the runs again. Those that can't be repeated so are named with the reason.
-fn measure_again(runs: &[Run]) -> String {
+fn measure_again(runs: &[Run], repository: &str) -> String {
     let mut out = String::new();
     let repeated: Vec<&Run> = runs.iter().filter(|run| not_repeated(run).is_none()).collect();
     if !repeated.is_empty() {
-        out += "On a quiet machine, with the build that measured:\n\n```sh\n";
+        out += "On a quiet machine, with the build that measured. Begin in the folder that has the run files:\n\n```sh\nRUNS=$PWD\n";
+        let with_programs = repeated.iter().any(|run| programs(run).next().is_some());
+        if with_programs {
+            out += "PROGRAMS=$PWD    # the folder that has the programs that were measured\n";
+        }
+        out += &match repository {
+            "" => "cd ../candor    # a clone of candor's repository\n".to_owned(),
+            address => format!("git clone {} candor && cd candor\n", shell_path(address)),
+        };
         for (commit, _) in builds(repeated.iter().copied()) {
             let _ = writeln!(out, "git checkout {commit} && cargo build --release --locked");
             for run in repeated.iter().filter(|run| commit_of(run) == commit) {
-                let _ = writeln!(out, "target/release/candor rerun {}", file(run));
+                let given = programs(run).map(|name| format!(" --peer-program \"$PROGRAMS\"/{}", shell_path(&name)));
+                let _ =
+                    writeln!(out, "target/release/candor rerun \"$RUNS\"/{}{}", file(run), given.collect::<String>());
             }
         }
-        out += "```\n\n`rerun` measures the same plan and says which verdicts hold. Expect the ratios to come out alike on the same kind of CPU, within the intervals and the floor \
+        out += "```\n\n";
+        if repository.is_empty() {
+            out += "This build does not know where candor's source is published: its package names no repository. Whoever publishes this file puts the address here.\n\n";
+        }
+        if with_programs {
+            out += "A program is named by its file, as the run's command has it; the table below has its digest. Builds from before 2026-11-28 know no `rerun --peer-program` and leave its rows out.\n\n";
+        }
+        out += "`rerun` measures the same plan and says which verdicts hold. Expect the ratios to come out alike on the same kind of CPU, within the intervals and the floor \
                 that each table states. Times differ from machine to machine, and ratios may differ between kinds of CPU.\n\n";
     }
     let reasons = runs.iter().filter_map(|run| Some((run, not_repeated(run)?)));
@@ -111,6 +144,21 @@ fn measure_again(runs: &[Run]) -> String {
         let _ = write!(out, "These can't be repeated by `rerun`:\n\n{}\n", reasons.concat());
     }
     out
+}
+
+/// The files of the programs that the run measured, by the names in its command; where that does not tell, by the names of their rows.
+fn programs(run: &Run) -> impl Iterator<Item = String> {
+    let rows: BTreeSet<&str> =
+        run.subjects.iter().map(|subject| subject.subject.as_str()).filter(|subject| is_program(subject)).collect();
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    let command = &run.manifest.command;
+    let behind = command.windows(2).filter(|words| words[0] == "--peer-program").map(|words| words[1].as_str());
+    for word in command.iter().filter_map(|word| word.strip_prefix("--peer-program=")).chain(behind) {
+        let file = word.rsplit('/').next().unwrap_or(word);
+        files.insert(program_row(file), file.to_owned());
+    }
+    let file = |row: &str| files.get(row).cloned().unwrap_or_else(|| row.trim_start_matches(PROGRAM).to_owned());
+    rows.into_iter().map(file).collect::<Vec<_>>().into_iter()
 }
 
 /// Why nobody can repeat a run by checking out its commit and calling `rerun`.
@@ -124,6 +172,8 @@ fn not_repeated(run: &Run) -> Option<&'static str> {
         Some("pairs two builds: `candor run --against` measures both again")
     } else if run.tasks.is_empty() {
         Some("a self-test: `candor doctor --self-test` makes another")
+    } else if run.manifest.tool.dirty {
+        Some("built from a tree with changes that no commit has: nobody can build it again")
     } else {
         (!is_hex).then_some("does not name the commit of its build")
     }
@@ -156,8 +206,7 @@ fn builds<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<(String, BTreeSet<
     for run in runs {
         let tool = &run.manifest.tool;
         let commit = commit_of(run).to_owned();
-        let changed = if tool.dirty { ", with changes that no commit has: nobody can build it again" } else { "" };
-        let build = escape(&format!("version {}, {}, {}{changed}", tool.version, tool.rustc, tool.build));
+        let build = escape(&format!("version {}, {}, {}{}", tool.version, tool.rustc, tool.build, changed(tool)));
         match found.iter_mut().find(|(known, _)| *known == commit) {
             Some((_, builds)) => {
                 builds.insert(build);
@@ -168,12 +217,23 @@ fn builds<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Vec<(String, BTreeSet<
     found
 }
 
-/// Every library that is not ours, once for each way in which it was built.
-fn peers(runs: &[Run]) -> BTreeSet<[String; 5]> {
-    let all = runs.iter().flat_map(|run| &run.subjects).map(|subject| &subject.provenance);
+/// What is added to a build that its commit does not make.
+fn changed(tool: &Tool) -> &'static str {
+    if tool.dirty { ", with changes that no commit has: nobody can build it again" } else { "" }
+}
+
+/// Every library that is not ours, once for each way in which it was built, and its rows.
+fn peers(runs: &[Run]) -> Vec<[String; 6]> {
     let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
-    let cells = all.filter(|of| of.library != "candor").map(|of| {
-        [of.library.clone(), of.version.clone(), known(&of.commit), known(&of.build), known(&of.object_sha256)]
-    });
-    cells.collect()
+    let mut found: BTreeMap<[String; 5], BTreeSet<&str>> = BTreeMap::new();
+    let is_peer = |subject: &&SubjectRecord| !subject.provenance.is_ours(&subject.subject);
+    for SubjectRecord { subject, provenance: of, .. } in runs.iter().flat_map(|run| &run.subjects).filter(is_peer) {
+        let cells =
+            [of.library.clone(), of.version.clone(), known(&of.commit), known(&of.build), known(&of.object_sha256)];
+        found.entry(cells).or_default().insert(subject);
+    }
+    let row = |([library, version, commit, build, object], rows): ([String; 5], BTreeSet<&str>)| {
+        [library, version, commit, build, object, rows.into_iter().collect::<Vec<_>>().join(", ")]
+    };
+    found.into_iter().map(row).collect()
 }

@@ -1,5 +1,6 @@
 //! The plan: which shards there are, and what each does.
 
+use super::host::Use;
 use super::seal::{sealed, unsealed};
 use crate::plan::MOST_PROCESSES;
 use crate::runfile::Flaw;
@@ -125,6 +126,16 @@ pub enum Work<'a> {
     },
 }
 
+impl Work<'_> {
+    /// How it uses its machine.
+    pub fn uses(&self) -> Use {
+        match self {
+            Self::Circuits { .. } => Use::Shared,
+            Self::Run { .. } => Use::Alone,
+        }
+    }
+}
+
 /// A line of the file.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -207,6 +218,11 @@ impl Plan {
         self.blocks.iter().map(Block::shards).sum()
     }
 
+    /// Whether anything is measured.
+    pub fn measures(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Run(_)))
+    }
+
     /// What the shard of this number does. `None` if there is none.
     pub fn work(&self, mut index: u64) -> Option<Work<'_>> {
         for (number, block) in self.blocks.iter().enumerate() {
@@ -259,7 +275,11 @@ impl Block {
 }
 
 impl Circuits {
-    fn check(&self) -> Result<(), String> {
+    /// Whether it is sound as far as the lab knows it. Whoever simulates anything for a plan looks here first: the work of one circuit alone has no other bound.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn check(&self) -> Result<(), String> {
         within("circuits", self.circuits, 1..=MOST_CIRCUITS)?;
         within("per_shard", self.per_shard, 1..=MOST_AT_ONCE)?;
         within("page", self.page, 0..=MOST_PAGE)?;

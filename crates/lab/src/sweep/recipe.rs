@@ -26,9 +26,8 @@ pub struct CircuitsWanted {
     pub topology: String,
     /// Another set of its values.
     pub set: Option<String>,
-    /// Handshakes; if there are none, those of `candor circuit`.
-    #[serde(default)]
-    pub handshakes: Vec<String>,
+    /// Handshakes; without the line, those of `candor circuit`.
+    pub handshakes: Option<Vec<String>>,
     /// Circuits per handshake.
     pub circuits: u64,
     /// How many of them a shard has.

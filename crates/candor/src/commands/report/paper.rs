@@ -3,10 +3,11 @@
 use super::save;
 use crate::Failure;
 use crate::cli::{BUILT_IN, Picture};
+use crate::measure::described;
 use crate::output::Talk;
 use candor_lab::analysis::Report;
 use candor_lab::figure::{self, Figure};
-use candor_lab::report::{ARTIFACT_MARK, PREVIEW_MARK, artifact, preview, shell_path};
+use candor_lab::report::{ARTIFACT_MARK, Maker, PREVIEW_MARK, artifact, preview, shell_path};
 use candor_lab::runfile::Run;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,9 @@ pub(super) fn save_rest(
 ) -> Result<(), Failure> {
     let names = reports.iter().map(|report| report.run.as_str());
     save_again(directory, "preview.tex", PREVIEW_MARK, &preview(names), talk)?;
-    save_again(directory, "ARTIFACT.md", ARTIFACT_MARK, &artifact(runs, &again(runs, pictures, claims)), talk)
+    let maker = Maker { tool: &described(), repository: env!("CARGO_PKG_REPOSITORY") };
+    let text = artifact(runs, &again(runs, pictures, claims), maker);
+    save_again(directory, "ARTIFACT.md", ARTIFACT_MARK, &text, talk)
 }
 
 /// The command line that makes it all.

@@ -1,20 +1,26 @@
 //! `candor sweep plan`: a recipe becomes a plan.
 
 use super::circuits::Simulation;
-use super::{about, counted, ranges};
+use super::{about, counted, ranges, told as told_of};
 use crate::commands::circuit::{costs, named, read_at_most};
 use crate::measure::{BUDGET, all_tasks};
 use crate::output::{Talk, print};
 use crate::{Failure, choose};
 use candor_cpu::{Cpu, TierError};
+use candor_lab::Task;
+use candor_lab::machine::{MICROARCHITECTURES, Machine};
 use candor_lab::runfile::Run;
 use candor_lab::sweep::{Block, Circuits, CircuitsWanted, CostsOf, Plan, Recipe, Runs, RunsWanted, Sweep};
 use candor_links::survey::HANDSHAKES;
 use candor_network::HandshakeType;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Tasks of an array that Slurm takes unless it is told otherwise.
 const MOST_TASKS: u64 = 1000;
+
+/// Seconds for a task. A plan counts milliseconds.
+const BUDGETS: RangeInclusive<f64> = 0.01..=86_400.0;
 
 /// Files of the folder besides the plan.
 type Files = Vec<(PathBuf, Vec<u8>)>;
@@ -30,24 +36,26 @@ pub(super) fn execute(recipe: &Path, output: &Path, talk: Talk) -> Result<(), Fa
         blocks.push(Block::Circuits(simulated(circuits, wanted.seed, folder, &mut files)?));
     }
     for runs in &wanted.run {
-        blocks.push(Block::Run(measured(runs, wanted.seed)?));
+        blocks.push(Block::Run(measured(runs, wanted.seed, talk).map_err(|failure| of(told_of(failure)))?));
     }
     let plan = Plan::new(blocks).map_err(of)?;
     files.push((PathBuf::from("slurm.sh"), slurm(&plan).into_bytes()));
     let sweep = Sweep::create(output, plan, &files)?;
     print(&told(sweep.plan()))?;
     let (directory, last) = (output.display(), sweep.plan().shards() - 1);
+    // GNU parallel starts a job for each core; what is measured wants its machine for itself.
+    let jobs = if sweep.plan().measures() { " -j1" } else { "" };
     talk.say(&format!("next        candor sweep run {directory}"));
-    talk.say(&format!("or          seq 0 {last} | parallel candor sweep run {directory} --shard {{}}"));
+    talk.say(&format!("or          seq 0 {last} | parallel{jobs} candor sweep run {directory} --shard {{}}"));
     talk.say(&format!("or          cd {directory} && sbatch slurm.sh"));
     Ok(())
 }
 
 fn simulated(wanted: &CircuitsWanted, seed: u64, folder: &Path, files: &mut Files) -> Result<Circuits, Failure> {
     let (name, topology) = named(&wanted.topology, folder)?;
-    let handshakes = match wanted.handshakes.is_empty() {
-        true => HANDSHAKES.to_vec(),
-        false => wanted.handshakes.iter().map(|name| name.parse::<HandshakeType>()).collect::<Result<Vec<_>, _>>()?,
+    let handshakes = match &wanted.handshakes {
+        None => HANDSHAKES.to_vec(),
+        Some(names) => names.iter().map(|name| name.parse::<HandshakeType>()).collect::<Result<Vec<_>, _>>()?,
     };
     let costs = wanted.costs.as_ref().map(|path| {
         let path = folder.join(path);
@@ -70,12 +78,18 @@ fn simulated(wanted: &CircuitsWanted, seed: u64, folder: &Path, files: &mut File
         page: wanted.page,
         costs: None,
     };
+    circuits.check().map_err(Failure::Error)?;
     // Whether there can be such circuits does not depend on what they cost.
     Simulation::of(&circuits, folder)?.check()?;
     Ok(Circuits { costs: costs.transpose()?, ..circuits })
 }
 
-fn measured(wanted: &RunsWanted, seed: u64) -> Result<Runs, Failure> {
+fn measured(wanted: &RunsWanted, seed: u64, talk: Talk) -> Result<Runs, Failure> {
+    let budget = wanted.budget.unwrap_or(BUDGET);
+    if !BUDGETS.contains(&budget) {
+        let (least, most) = (BUDGETS.start(), BUDGETS.end());
+        return Err(Failure::Error(format!("budget is {budget}; expected {least} to {most} seconds")));
+    }
     // Tasks of the self-test can be measured by name, but `all` does not include them.
     let by_name = wanted.tasks.iter().any(|word| word.starts_with("self-test"));
     let every = if by_name { all_tasks() } else { candor_subjects::tasks() };
@@ -86,16 +100,50 @@ fn measured(wanted: &RunsWanted, seed: u64) -> Result<Runs, Failure> {
             return Err(Failure::Error(format!("tier {tier}: {error}")));
         }
     }
+    known_peers(&tasks, &wanted.peers)?;
+    if let Some(cpu) = wanted.cpu.as_ref().filter(|cpu| !is_known_cpu(cpu)) {
+        let known = MICROARCHITECTURES.join(", ");
+        talk.say(&format!(
+            "! cpu {cpu}: candor knows no such kind ({known}); only a machine that it calls so will do these shards"
+        ));
+    }
     Ok(Runs {
         tasks: tasks.into_iter().map(|task| task.name).collect(),
         per_shard: wanted.per_shard,
         tiers: wanted.tiers.clone(),
         cpu: wanted.cpu.clone(),
-        budget_ms: (wanted.budget.unwrap_or(BUDGET) * 1e3).round() as u64,
+        budget_ms: (budget * 1e3).round() as u64,
         processes: wanted.processes,
         peers: wanted.peers.clone(),
         seed,
     })
+}
+
+/// Whether a machine is called so: one of a known kind, or this one. Others have a name from that of their model.
+fn is_known_cpu(cpu: &str) -> bool {
+    MICROARCHITECTURES.contains(&cpu) || Machine::here().short_name() == cpu
+}
+
+/// Whether each of these begins the name of a subject of the tasks, or of a library that another machine may have.
+fn known_peers(tasks: &[Task], peers: &[String]) -> Result<(), Failure> {
+    if peers.is_empty() {
+        return Ok(());
+    }
+    let elsewhere = candor_subjects::peers();
+    let names = || {
+        let subjects = tasks.iter().flat_map(|task| &task.entries).map(|entry| entry.subject.as_str());
+        subjects.chain(elsewhere.iter().map(|peer| peer.name.as_str()))
+    };
+    let is_known = |peer: &String| {
+        let versioned = |name: &str| peer.strip_prefix(name).is_some_and(|rest| rest.starts_with(['-', '+', '@']));
+        names().any(|name| name.starts_with(peer.as_str())) || elsewhere.iter().any(|other| versioned(&other.name))
+    };
+    match peers.iter().find(|peer| !is_known(peer)) {
+        Some(peer) => {
+            Err(Failure::Error(choose::unknown("subject of these tasks", peer, names(), "candor list peers")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn told(plan: &Plan) -> String {
@@ -111,10 +159,10 @@ fn told(plan: &Plan) -> String {
 
 /// The plan as a job array. Where there are more shards than an array may have tasks, each task does several.
 fn slurm(plan: &Plan) -> String {
-    let (shards, measures) = (plan.shards(), plan.blocks().iter().any(|block| matches!(block, Block::Run(_))));
+    let shards = plan.shards();
     let tasks = shards.min(MOST_TASKS);
     // What is measured wants its node for itself.
-    let alone = if measures { "#SBATCH --exclusive\n" } else { "" };
+    let alone = if plan.measures() { "#SBATCH --exclusive\n" } else { "" };
     format!(
         "#!/bin/sh\n#SBATCH --job-name=candor-sweep\n#SBATCH --array=0-{}\n#SBATCH --requeue\n#SBATCH --output=.work/slurm-%a.out\n{alone}\
          # Submit this in its folder, and again as often as shards are missing: those that are done are skipped.\n\
