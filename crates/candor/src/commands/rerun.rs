@@ -28,9 +28,10 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
     let setting = |name: &str| old.manifest.settings.get(name);
     let budget = setting("budget_seconds").and_then(|seconds| seconds.parse().ok());
     let subjects = setting("subjects").map(|names| names.split(' ').map(str::to_owned).collect()).unwrap_or_default();
+    let baseline = old.manifest.asked_baseline().map(str::to_owned);
     // The run's own number of processes keeps the error level, its seed keeps the inputs.
     let settings = settings(budget, old.manifest.processes.into(), Some(old.manifest.seed), subjects, directory);
-    let settings = Settings { repeats: Some(old.name.clone()), ..settings };
+    let settings = Settings { repeats: Some(old.name.clone()), baseline, ..settings };
     let saved = measure(&tasks, &settings, talk)?;
     let new = Run::open(&saved.path)?;
     let comparison = Comparison::of(&[(arguments.run, old), (saved.path.clone(), new)])?;

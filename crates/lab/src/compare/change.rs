@@ -4,7 +4,8 @@
 //! library. If that *bridge* is the same in both, the change of the ratio to it is the change of the baseline. It is known no better than both ratios
 //! are: the intervals are subtracted end from opposite end, and the floors are added.
 
-use super::{Cell, Column, SharedTask, library, no_verdict, unlike};
+use super::alike::{library, remark, unlike};
+use super::{Cell, Column, SharedTask, no_verdict};
 use crate::Evidence;
 use crate::analysis::{Report, Row, STOPPED};
 use crate::paired::{NO_TASK, is_of};
@@ -37,7 +38,7 @@ pub struct Change {
     pub verdict: Verdict,
     /// How that is known.
     pub grounds: Grounds,
-    /// Why nothing can be told, and how a build failed.
+    /// Why nothing can be told, how a build failed, and what else a reader must know.
     pub advice: Option<String>,
     /// Whether a build failed at the task: it refused the work, gave a wrong answer, lost a process, or has other words for it.
     pub broken: bool,
@@ -246,6 +247,7 @@ fn bridged(from: &Side<'_>, to: &Side<'_>) -> Option<Change> {
         Some(doubt) => format!("{advice}: {doubt}"),
         None => advice.to_owned(),
     });
+    change.advice = both(change.advice, remark(from.cell, to.cell));
     change.grounds = Grounds::Bridges(bridges);
     Some(change)
 }

@@ -1,5 +1,6 @@
 //! Which runs stand in one column, and copies of runs that are refused.
 
+use super::alike::Asked;
 use crate::LabError;
 use crate::analysis::Report;
 use crate::machine::Machine;
@@ -16,10 +17,25 @@ pub struct Column {
     pub label: String,
     /// The runs.
     pub reports: Vec<Report>,
-    /// The digests of their seals.
-    pub(super) digests: Vec<String>,
-    /// The default tier of each that was asked for by name.
-    pub(super) tiers: Vec<Option<String>>,
+    /// What else the files say of each.
+    pub(super) seals: Vec<Sealed>,
+}
+
+/// What a file says of its run and no report shows.
+#[derive(Clone, Debug)]
+pub(super) struct Sealed {
+    /// The digest of its seal.
+    pub(super) digest: String,
+    /// The default tier that was asked for by name.
+    pub(super) tier: Option<String>,
+    /// Whom it was told to take for the baseline.
+    pub(super) asked: Asked,
+}
+
+impl Sealed {
+    fn of(run: &Run) -> Self {
+        Self { digest: run.sha256.clone(), tier: run.manifest.settings.get(TIER).cloned(), asked: Asked::of(run) }
+    }
 }
 
 impl Column {
@@ -88,8 +104,7 @@ pub(super) fn of(runs: &[(PathBuf, Run)]) -> Vec<Column> {
     let column = |(at, runs): (usize, Vec<&Run>)| Column {
         label: label(at),
         reports: runs.iter().map(|run| Report::of(run)).collect(),
-        digests: runs.iter().map(|run| run.sha256.clone()).collect(),
-        tiers: runs.iter().map(|run| run.manifest.settings.get(TIER).cloned()).collect(),
+        seals: runs.iter().map(|run| Sealed::of(run)).collect(),
     };
     columns.into_iter().enumerate().map(column).collect()
 }

@@ -153,6 +153,10 @@ fn reasons(comparison: &Comparison, task: &SharedTask) -> Vec<String> {
         }
     }
     reasons.extend(said.into_iter().map(|(why, subjects)| format!("{} not compared: {why}", subjects.join(", "))));
+    let mut remarks: Vec<&String> = task.rows.iter().flat_map(|line| &line.remarks).collect();
+    remarks.sort_unstable();
+    remarks.dedup();
+    reasons.extend(remarks.into_iter().cloned());
     reasons
 }
 
