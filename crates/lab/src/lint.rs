@@ -44,6 +44,13 @@ pub const LINTS: &[Explanation] = &[
         then: "Look at the raw epochs in the run file. Suspect the harness before the libraries.",
     },
     Explanation {
+        name: "identical-processes",
+        fires: "six or more processes of a subject have medians that lie within one step of the clock",
+        why: "Processes differ in memory layout and in what else the machine does, by far more than a step of the clock. A file whose processes were one process and a few \
+              nanoseconds has intervals of no width, and passes every check of its form.",
+        then: "Look at the raw epochs in the run file, and measure it yourself: `candor rerun` repeats a run.",
+    },
+    Explanation {
         name: "too-few-for-percentile",
         fires: "a percentile needs more samples than there are: at least 10/(1−p), which is 1000 for p99",
         why: "A published latency table gave the p99 of ten samples, which is just their maximum.",

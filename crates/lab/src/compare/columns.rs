@@ -4,7 +4,7 @@ use super::alike::Asked;
 use crate::LabError;
 use crate::analysis::Report;
 use crate::machine::Machine;
-use crate::runfile::{Block, Run, TIER};
+use crate::runfile::{Block, Run, TIER, are_telling};
 use crate::schedule::Schedule;
 use crate::{Evidence, plan::control_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,31 +115,43 @@ fn label(at: usize) -> String {
     if at < 26 { letter.to_string() } else { format!("{letter}{}", at / 26 + 1) }
 }
 
-/// Refuses a run that has times of another one, though it is another run by its seal: somebody copied a process. The very same run may be given twice;
-/// that compares nothing.
+/// Refuses a run that has times of another one, though it is another run by its seal: somebody copied a process, or a subject's part of one. The very same run
+/// may be given twice; that compares nothing.
 pub(super) fn refuse_copies(runs: &[(PathBuf, Run)]) -> Result<(), LabError> {
-    let mut seen: BTreeMap<(&str, Vec<&Vec<u64>>), &Run> = BTreeMap::new();
+    let mut whole: BTreeMap<(&str, Vec<&Vec<u64>>), &Run> = BTreeMap::new();
+    let mut parts: BTreeMap<(&str, &Vec<u64>), (&Run, &str)> = BTreeMap::new();
     for (path, run) in runs {
         for block in &run.blocks {
-            let times = clocked(run, block);
-            if times.is_empty() {
+            let refused = |why: String| LabError::RunFile { path: path.clone(), line: line_of(run, block), why };
+            let Block { process, task, .. } = block;
+            let clocked = clocked(run, block);
+            if clocked.is_empty() {
                 continue;
             }
-            let other = seen.entry((&block.task, times)).or_insert(run);
+            let times = clocked.iter().map(|(_, ns)| *ns).collect();
+            let other = whole.entry((task, times)).or_insert(run);
             if other.sha256 != run.sha256 {
-                let why = format!(
-                    "process {} of task {} has the very times of a process in {}: one is a copy of the other",
-                    block.process, block.task, other.name
-                );
-                return Err(LabError::RunFile { path: path.clone(), line: line_of(run, block), why });
+                return Err(refused(format!(
+                    "process {process} of task {task} has the very times of a process in {}: one is a copy of the other",
+                    other.name
+                )));
+            }
+            for (name, ns) in clocked.into_iter().filter(|(_, ns)| are_telling(ns, run.manifest.clock_quantum_ns)) {
+                let (other, theirs) = parts.entry((task, ns)).or_insert((run, name));
+                if other.sha256 != run.sha256 {
+                    return Err(refused(format!(
+                        "{name} has in process {process} of task {task} the very times of {theirs} in {}: one is a copy of the other",
+                        other.name
+                    )));
+                }
             }
         }
     }
     Ok(())
 }
 
-/// The epochs that a clock gave. Virtual times may be the same in two runs.
-fn clocked<'a>(run: &Run, block: &'a Block) -> Vec<&'a Vec<u64>> {
+/// The epochs that a clock gave, each with its subject. Virtual times may be the same in two runs.
+fn clocked<'a>(run: &Run, block: &'a Block) -> Vec<(&'a str, &'a Vec<u64>)> {
     let is_virtual = |name: &str| {
         let mut subjects = run.subjects.iter().filter(|subject| subject.task == block.task);
         subjects.any(|subject| {
@@ -147,7 +159,7 @@ fn clocked<'a>(run: &Run, block: &'a Block) -> Vec<&'a Vec<u64>> {
             named && subject.provenance.evidence == Evidence::Simulated
         })
     };
-    block.ns.iter().filter(|(name, _)| !is_virtual(name)).map(|(_, ns)| ns).collect()
+    block.ns.iter().filter(|(name, _)| !is_virtual(name)).map(|(name, ns)| (name.as_str(), ns)).collect()
 }
 
 /// The line of a block in its file. It follows from the schedule, as the reader has checked.
