@@ -8,23 +8,26 @@ mod alike;
 mod change;
 mod columns;
 mod quoted;
+mod words;
 
 pub use change::{Bridge, Change, Grounds};
 pub use columns::Column;
 pub use quoted::Quoted;
+pub use words::{differing_work, todays_name};
 
 use crate::analysis::{Report, Row, TaskReport};
 use crate::machine::Machine;
-use crate::runfile::{RefusalRecord, Run};
+use crate::runfile::{RefusalRecord, Run, TIER, refuse_namesakes};
 use crate::verdict::Verdict;
 use crate::{Evidence, LabError, Quantity};
-use alike::{another, remark, unlike};
+use alike::{another, remark, reworded, unlike};
+use columns::Sealed;
 use std::path::PathBuf;
 
 /// Several runs, side by side.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// A machine or a build each: machines in the order in which they were given, builds of a machine in that in which they were measured.
+    /// A machine, a tier of it that was set by `CANDOR_CPU`, or a build each: machines in the order in which they were given, builds of a machine in that in which they were measured.
     pub columns: Vec<Column>,
     /// The tasks that at least two columns have, or that a run has of two builds.
     pub tasks: Vec<SharedTask>,
@@ -179,8 +182,9 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// A run that has the times of another is refused with the line, and so is a self-test. So are runs that have nothing in common.
+    /// A run that has the times of another is refused with the line, and so is one that has another's name, and a self-test. So are runs that have nothing in common.
     pub fn of(runs: &[(PathBuf, Run)]) -> Result<Self, LabError> {
+        refuse_namesakes(runs.iter().map(|(path, run)| (path.as_path(), run)))?;
         columns::refuse_copies(runs)?;
         let refused = |path: &PathBuf| {
             let why = "a self-test has trials and no tasks to compare; `candor report` shows them".into();
@@ -229,20 +233,31 @@ impl Comparison {
         self.columns.iter().enumerate().any(|(at, column)| earlier(at, column.machine()))
     }
 
-    /// In what runs on one kind of machine differ in its settings: their ratios may differ for that.
+    /// In what runs on one kind of machine differ in its settings, and in `CANDOR_CPU`: their ratios may differ for that.
     pub fn doubts(&self) -> Vec<String> {
-        let mut first: Vec<&Report> = Vec::new();
+        let mut first: Vec<(&Report, &Option<String>)> = Vec::new();
         let mut doubts = Vec::new();
-        for (_, report) in self.reports() {
-            let Some(known) = first.iter().copied().find(|known| known.machine.same_as(&report.machine)) else {
-                first.push(report);
-                continue;
-            };
-            let unlike = known.machine.unlike(&report.machine).into_iter();
-            let unlike: Vec<String> = unlike.map(|(what, one, two)| format!("{what} {one} and {two}")).collect();
-            if !unlike.is_empty() {
-                let (one, two) = (&known.run, &report.run);
-                doubts.push(format!("one kind of machine, set in two ways in {one} and {two}: {}", unlike.join(", ")));
+        for column in &self.columns {
+            for (report, Sealed { tier, .. }) in column.reports.iter().zip(&column.seals) {
+                let known = first.iter().copied().find(|(known, _)| known.machine.same_as(&report.machine));
+                let Some((known, of_known)) = known else {
+                    first.push((report, tier));
+                    continue;
+                };
+                let mut unlike = known.machine.unlike(&report.machine);
+                if tier != of_known {
+                    let told = |tier: &Option<String>| tier.clone().unwrap_or("not set".into());
+                    unlike.push((TIER, told(of_known), told(tier)));
+                }
+                let unlike: Vec<String> =
+                    unlike.into_iter().map(|(what, one, two)| format!("{what} {one} and {two}")).collect();
+                if !unlike.is_empty() {
+                    let (one, two) = (&known.run, &report.run);
+                    doubts.push(format!(
+                        "one kind of machine, set in two ways in {one} and {two}: {}",
+                        unlike.join(", ")
+                    ));
+                }
             }
         }
         doubts
@@ -320,7 +335,12 @@ fn beside(columns: &[Column], name: &str) -> SharedTask {
         let fate = fate(&subject, &cells);
         let is_compared = matches!(fate, Fate::Reproduces | Fate::Flips | Fate::Differs | Fate::CantTell);
         let others = cells.iter().skip(1).filter(|_| is_compared);
-        let remarks = unique(others.filter_map(|other| remark(cells[0], other)));
+        let told = others.flat_map(|other| {
+            let rows = cells[0].row(&subject).zip(other.row(&subject));
+            let reworded = rows.and_then(|(row, theirs)| reworded((cells[0], row), (other, theirs)));
+            [remark(cells[0], other), reworded]
+        });
+        let remarks = unique(told.flatten());
         Line { subject, fate, remarks }
     });
     SharedTask {

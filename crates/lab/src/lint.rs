@@ -167,6 +167,12 @@ pub const LINTS: &[Explanation] = &[
         then: "Read the success rate beside the time. If it is not close to 100 %, look for the cause before the time.",
     },
     Explanation {
+        name: "bad-signature",
+        fires: "a file RUN.sig stands beside a run and is no signature of it",
+        why: "Somebody signed another file, or changed this one after it was signed.",
+        then: "Ask whoever gave you the run for the file that was signed. `candor verify RUN --key FILE` says whose signature it is.",
+    },
+    Explanation {
         name: "interrupted",
         fires: "the run was stopped before its plan was done",
         why: "Stopping when the numbers look good selects them. Unfinished tasks get no verdict.",

@@ -23,6 +23,6 @@ mod replay;
 mod write;
 
 pub(crate) use copies::are_telling;
-pub use read::{Flaw, Run};
+pub use read::{Flaw, Run, refuse_namesakes};
 pub use record::*;
 pub use write::RunWriter;

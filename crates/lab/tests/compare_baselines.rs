@@ -2,7 +2,7 @@
 
 mod made_up;
 
-use candor_lab::compare::{Comparison, Fate};
+use candor_lab::compare::{Column, Comparison, Fate};
 use candor_lab::runfile::Run;
 use candor_lab::verdict::Verdict;
 use made_up::{MadeUp, machine, made_up, tool};
@@ -127,4 +127,68 @@ fn an_arm_that_a_repetition_took_over_was_not_chosen_by_its_build() {
     let told = fate(&[other(), repeated("b", "ours@avx2", "A")]).0;
     assert_eq!(told, "the baseline was ours@avx512 in a and ours@avx2 in b (as in the run that it repeats)");
     assert_eq!(fate(&[other(), repeated("b", "ours@avx2", "B")]).0, "reproduces", "the other CPU has no AVX-512");
+}
+
+/// Another default tier is another arm of the baseline, as on another CPU, and no other build.
+#[test]
+fn what_ran_with_another_default_tier_stands_in_a_column_of_its_own_and_is_no_other_build() {
+    let run = |name: &str, seed: u64, tier: Option<&str>| {
+        let baseline = if tier == Some("portable") { "ours@portable" } else { "ours@avx2" };
+        let ratio = 1.2 - 0.1 * seed as f64;
+        let mut run = made_up(MadeUp { ratio, seed, baseline, tool: tool(name), ..MadeUp::named(name) });
+        run.manifest.settings.extend(tier.map(|tier| ("CANDOR_CPU".to_owned(), tier.to_owned())));
+        run
+    };
+    let of = |there: Option<&str>, here: Option<&str>| compared(&[run("a", 0, there), run("b", 1, here)]);
+    let fate = |comparison: &Comparison| comparison.tasks[0].rows[0].fate.clone();
+    for tier in [None, Some("avx2")] {
+        let comparison = of(tier, tier);
+        assert_eq!((comparison.changes[0].verdict, fate(&comparison)), (Verdict::Slower, Fate::Reproduces), "{tier:?}");
+        assert!(comparison.doubts().is_empty());
+    }
+    let comparison = of(Some("portable"), None);
+    let why = "CANDOR_CPU was portable in a and CANDOR_CPU was not set in b".to_owned();
+    let change = &comparison.changes[0];
+    assert_eq!((change.verdict, change.advice.as_ref()), (Verdict::CantTell, Some(&why)));
+    assert_eq!(fate(&comparison), Fate::Reproduces);
+    assert!(comparison.tasks[0].rows[0].remarks.is_empty(), "no build chose an arm");
+    let told = "one kind of machine, set in two ways in a and b: CANDOR_CPU portable and not set";
+    assert_eq!(comparison.doubts(), [told]);
+    assert!(comparison.columns[0].line().ends_with(", CANDOR_CPU=portable"));
+}
+
+/// The runs of a sweep over two tiers: no build changed, tasks of a tier share a column, and verdicts are judged across the tiers.
+#[test]
+fn tiers_of_a_sweep_are_two_columns_whose_verdicts_are_judged() {
+    let run = |name: &str, task, tier: &str, ratio| {
+        let mut run = made_up(MadeUp { ratio, task, ..MadeUp::named(name) });
+        run.manifest.settings.insert("CANDOR_CPU".into(), tier.into());
+        run
+    };
+    let runs = [
+        run("a", "t", "portable", 0.8),
+        run("b", "u", "portable", 1.1),
+        run("c", "t", "avx2", 1.2),
+        run("d", "u", "avx2", 1.3),
+    ];
+    let comparison = compared(&runs);
+    let columns: Vec<String> = comparison.columns.iter().map(Column::runs).collect();
+    assert_eq!(columns, ["a, b", "c, d"]);
+    let fates: Vec<&Fate> = comparison.tasks.iter().flat_map(|task| &task.rows).map(|row| &row.fate).collect();
+    assert_eq!(fates, [&Fate::Flips, &Fate::Reproduces]);
+    assert!(comparison.changes.is_empty(), "one program");
+}
+
+/// Two builds with a tier and without: each change is from one build to the other under the same tier.
+#[test]
+fn a_change_is_looked_for_under_the_same_tier_first() {
+    let run = |name: &str, seed: u64, build: &str, tier: Option<&str>| {
+        let mut run = made_up(MadeUp { ratio: 1.2, seed, tool: tool(build), ..MadeUp::named(name) });
+        run.manifest.settings.extend(tier.map(|tier| ("CANDOR_CPU".to_owned(), tier.to_owned())));
+        run
+    };
+    let tier = Some("portable");
+    let runs = [run("a", 1, "1", None), run("b", 2, "1", tier), run("c", 3, "2", None), run("d", 4, "2", tier)];
+    let verdicts: Vec<Verdict> = compared(&runs).changes.iter().map(|change| change.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Same, Verdict::Same]);
 }

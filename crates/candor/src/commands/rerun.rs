@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::measure::{all_tasks, measure, settings};
 use crate::output::{Talk, on_stdout, print};
 use candor_lab::Task;
-use candor_lab::compare::Comparison;
+use candor_lab::compare::{Comparison, todays_name};
 use candor_lab::report::render_comparison;
 use candor_lab::runfile::Run;
 use candor_lab::session::Settings;
@@ -45,13 +45,14 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
 /// The tasks of the run that this version still has.
 fn same_tasks(old: &Run, talk: Talk) -> Result<Vec<Task>, Failure> {
     let mut tasks = all_tasks();
-    tasks.retain(|task| old.tasks.iter().any(|known| known.task == task.name));
+    tasks.retain(|task| old.tasks.iter().any(|known| todays_name(&known.task) == task.name));
     for task in &mut tasks {
         // The run may have used another baseline than the task's own. If it is missing here, the task keeps its own.
-        let plan = old.tasks.iter().find(|known| known.task == task.name).and_then(|known| known.plan.as_ref());
+        let plan =
+            old.tasks.iter().find(|known| todays_name(&known.task) == task.name).and_then(|known| known.plan.as_ref());
         plan.map(|plan| task.baseline(plan.baseline()));
     }
-    for known in old.tasks.iter().filter(|known| !tasks.iter().any(|task| task.name == known.task)) {
+    for known in old.tasks.iter().filter(|known| !tasks.iter().any(|task| task.name == todays_name(&known.task))) {
         talk.say(&format!("! this version of candor has no task {}", known.task));
     }
     match tasks.is_empty() {

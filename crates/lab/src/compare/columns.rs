@@ -1,6 +1,7 @@
 //! Which runs stand in one column, and copies of runs that are refused.
 
 use super::alike::Asked;
+use super::words::todays_name;
 use crate::LabError;
 use crate::analysis::Report;
 use crate::machine::Machine;
@@ -10,7 +11,7 @@ use crate::{Evidence, plan::control_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Runs of one kind of machine in which no task was measured twice.
+/// Runs of one kind of machine, with the same `CANDOR_CPU`, in which no task was measured twice.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// `A`, `B`, …
@@ -43,6 +44,17 @@ impl Column {
     pub fn machine(&self) -> &Machine {
         // A column is made for its first run.
         &self.reports[0].machine
+    }
+
+    /// The kind of machine in one line, with the default tier where that was asked for by name.
+    pub fn line(&self) -> String {
+        let machine = self.machine().line();
+        self.tier().map_or(machine.clone(), |tier| format!("{machine}, {TIER}={tier}"))
+    }
+
+    /// The default tier of its runs, where it was asked for by name.
+    pub fn tier(&self) -> Option<&str> {
+        self.seals[0].tier.as_deref()
     }
 
     /// Names of the runs, joined by commas.
@@ -78,12 +90,15 @@ fn in_order(runs: &[(PathBuf, Run)]) -> Vec<&Run> {
 /// The columns of these runs. Runs of one kind of machine share a column if no two of them measured the same task. If some did, a column holds runs of
 /// one build only, and a second run of a task by the same build begins another one.
 pub(super) fn of(runs: &[(PathBuf, Run)]) -> Vec<Column> {
-    let tasks = |run: &Run| -> BTreeSet<String> { run.tasks.iter().map(|task| task.task.clone()).collect() };
+    let tasks =
+        |run: &Run| -> BTreeSet<String> { run.tasks.iter().map(|task| todays_name(&task.task).to_owned()).collect() };
     let same_machine = |one: &Run, other: &Run| one.manifest.machine.same_as(&other.manifest.machine);
+    let tier = |run: &Run| run.manifest.settings.get(TIER).cloned();
+    let same_setting = |one: &Run, other: &Run| same_machine(one, other) && tier(one) == tier(other);
     let disjoint = |one: &Run, other: &Run| tasks(one).is_disjoint(&tasks(other));
     let repeats = |run: &Run| {
         let of_machine: Vec<&Run> =
-            runs.iter().map(|(_, other)| other).filter(|other| same_machine(run, other)).collect();
+            runs.iter().map(|(_, other)| other).filter(|other| same_setting(run, other)).collect();
         of_machine.iter().enumerate().any(|(at, one)| of_machine[..at].iter().any(|other| !disjoint(one, other)))
     };
     let mut columns: Vec<Vec<&Run>> = Vec::new();
@@ -93,7 +108,7 @@ pub(super) fn of(runs: &[(PathBuf, Run)]) -> Vec<Column> {
             column.iter().all(|other| {
                 let one_build =
                     run.manifest.tool == other.manifest.tool && run.manifest.paired == other.manifest.paired;
-                same_machine(run, other) && disjoint(run, other) && (one_build || !repeats)
+                same_setting(run, other) && disjoint(run, other) && (one_build || !repeats)
             })
         };
         match columns.iter_mut().find(fits) {
@@ -103,10 +118,21 @@ pub(super) fn of(runs: &[(PathBuf, Run)]) -> Vec<Column> {
     }
     let column = |(at, runs): (usize, Vec<&Run>)| Column {
         label: label(at),
-        reports: runs.iter().map(|run| Report::of(run)).collect(),
+        reports: runs.iter().map(|run| report(run)).collect(),
         seals: runs.iter().map(|run| Sealed::of(run)).collect(),
     };
     columns.into_iter().enumerate().map(column).collect()
+}
+
+/// The report of a run, whose tasks have the names of today.
+fn report(run: &Run) -> Report {
+    let mut report = Report::of(run);
+    for task in &mut report.tasks {
+        let refused = task.refusals.iter_mut().map(|refusal| &mut refusal.task);
+        refused.chain([&mut task.task]).for_each(|name| *name = todays_name(name).to_owned());
+    }
+    report.lints.iter_mut().for_each(|lint| lint.task = todays_name(&lint.task).to_owned());
+    report
 }
 
 /// A to Z, then A2 to Z2 and so on.

@@ -138,7 +138,7 @@ pub(super) fn json(comparison: &Comparison, quoted: &[Quoted]) -> String {
             .iter()
             .map(|report| json!({ "run": report.run, "date": report.date, "commit": report.commit, "paired": report.paired }))
             .collect();
-        json!({ "column": column.label, "cpu": column.machine().short_name(), "machine": column.machine(), "runs": runs })
+        json!({ "column": column.label, "cpu": column.machine().short_name(), "machine": column.machine(), "tier": column.tier(), "runs": runs })
     });
     let mut value = json!({
         "schema": 1,
