@@ -41,6 +41,7 @@ pub(crate) fn settings(
         processes,
         seed,
         subjects,
+        baseline: None,
         layout,
         directory,
         repeats: None,

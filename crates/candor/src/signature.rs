@@ -8,6 +8,8 @@
 //! ```
 
 use crate::Failure;
+use crate::output::Talk;
+use candor_lab::lint::Lint;
 use candor_lab::runfile::Run;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -48,23 +50,71 @@ pub(crate) fn beside(run: &Path) -> PathBuf {
     path.into()
 }
 
-/// The fingerprint of the key that signed these bytes of a run. `None` without a signature; an error if it does not fit them.
-pub(crate) fn signer(run: &Path, bytes: &[u8]) -> Result<Option<String>, Failure> {
-    let signature = beside(run);
-    match signature.symlink_metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::Error(format!("can't read {}: {error}", signature.display()))),
-        Ok(_) if !signature.is_file() => {
-            return Err(Failure::Error(format!("{} is no file", signature.display())));
-        }
+/// What stands beside a run.
+pub(crate) enum Signature {
+    /// Nothing.
+    None,
+    /// A signature of these bytes: the fingerprint of the key.
+    By(String),
+    /// Something that is no signature of these bytes, and why.
+    Wrong(String),
+    /// Something that can't be checked here, and why.
+    Unchecked(String),
+}
+
+/// What stands beside these bytes of a run.
+pub(crate) fn look(run: &Path, bytes: &[u8]) -> Signature {
+    let path = beside(run);
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Signature::None,
+        Err(error) => return Signature::Unchecked(format!("can't read {}: {error}", path.display())),
+        Ok(_) if !path.is_file() => return Signature::Wrong(format!("{} is no file", path.display())),
         Ok(_) => {}
     }
     let mut command = ssh_keygen();
-    command.args(["-Y", "check-novalidate", "-n", NAMESPACE, "-s"]).arg(&signature);
-    let said =
-        succeeded(fed(command, bytes), &format!("{} is no signature of {}", signature.display(), run.display()))?;
-    let fingerprint = fingerprint(&said).ok_or_else(|| Failure::Error(format!("ssh-keygen names no key: {said}")))?;
-    Ok(Some(fingerprint.to_owned()))
+    command.args(["-Y", "check-novalidate", "-n", NAMESPACE, "-s"]).arg(&path);
+    let output = match fed(command, bytes) {
+        Ok(output) => output,
+        Err(error) => return Signature::Unchecked(format!("can't check {}: {}", path.display(), not_started(&error))),
+    };
+    match succeeded(Ok(output), &format!("{} is no signature of {}", path.display(), run.display())) {
+        Err(Failure::Error(why) | Failure::Condition(why) | Failure::CantTell(why)) => Signature::Wrong(why),
+        Ok(said) => match fingerprint(&said) {
+            Some(fingerprint) => Signature::By(fingerprint.to_owned()),
+            None => Signature::Unchecked(format!("ssh-keygen names no key: {said}")),
+        },
+    }
+}
+
+/// The fingerprint of the key that signed these bytes of a run. `None` without a signature; an error if it does not fit them.
+pub(crate) fn signer(run: &Path, bytes: &[u8]) -> Result<Option<String>, Failure> {
+    match look(run, bytes) {
+        Signature::None => Ok(None),
+        Signature::By(signer) => Ok(Some(signer)),
+        Signature::Wrong(why) | Signature::Unchecked(why) => Err(Failure::Error(why)),
+    }
+}
+
+/// What a reader of a report must know of the signature beside a run, which reports show nothing else of: that it is wrong. That it can't be checked here is said.
+pub(crate) fn lint(run: &Path, bytes: &[u8], talk: Talk) -> Option<Lint> {
+    match look(run, bytes) {
+        Signature::None | Signature::By(_) => None,
+        Signature::Wrong(text) => {
+            Some(Lint { name: "bad-signature", task: String::new(), subject: String::new(), text })
+        }
+        Signature::Unchecked(why) => {
+            talk.say(&why);
+            None
+        }
+    }
+}
+
+/// Why ssh-keygen did not start.
+fn not_started(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "ssh-keygen, a part of OpenSSH, is not installed".into(),
+        _ => format!("can't start ssh-keygen, a part of OpenSSH: {error}"),
+    }
 }
 
 /// The fingerprints of the keys in a file: public keys, one a line, or a private key.
@@ -94,8 +144,7 @@ fn fed(mut command: Command, bytes: &[u8]) -> std::io::Result<Output> {
 
 /// What it printed, or why it failed.
 fn succeeded(output: std::io::Result<Output>, what: &str) -> Result<String, Failure> {
-    let output = output
-        .map_err(|error| Failure::Error(format!("{what}: can't start ssh-keygen, a part of OpenSSH: {error}")))?;
+    let output = output.map_err(|error| Failure::Error(format!("{what}: {}", not_started(&error))))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(Failure::Error(format!("{what}: {}", String::from_utf8_lossy(&output.stderr).trim()))),

@@ -118,6 +118,52 @@ fn a_signed_run_is_verified_and_one_that_was_changed_or_signed_by_another_is_ref
     let stolen = verify(&unsigned, "key.pub");
     assert_eq!(stolen.status.code(), Some(2));
     assert!(stderr(&stolen).contains("is no signature of"), "{}", stderr(&stolen));
+    // Reports and comparisons say it too, and nothing of a right one.
+    let (right, wrong) = (path.to_str().unwrap(), unsigned.to_str().unwrap());
+    let lint = format!("! bad-signature: {wrong}.sig is no signature of {wrong}");
+    let reported = |run: &str| String::from_utf8(output(&["report", run], dir.path()).stdout).unwrap();
+    assert!(reported(wrong).contains(&lint) && !reported(right).contains("bad-signature"), "{}", reported(wrong));
+    let compared = String::from_utf8(output(&["compare", right, wrong], dir.path()).stdout).unwrap();
+    assert_eq!(compared.matches("bad-signature").count(), 1, "{compared}");
+    // Where nothing can check a signature, nobody says that it is wrong.
+    let without = |command: &str| {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_candor"));
+        process
+            .args([command, right])
+            .current_dir(dir.path())
+            .env("PATH", dir.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let why = format!("can't check {right}.sig: ssh-keygen, a part of OpenSSH, is not installed");
+    let verified = without("verify");
+    assert_eq!((verified.status.code(), stderr(&verified).contains(&why)), (Some(2), true), "{}", stderr(&verified));
+    let reported = without("report");
+    assert!(reported.status.success() && stderr(&reported).contains(&why), "{}", stderr(&reported));
+}
+
+/// Two runs that would be one file.
+#[test]
+fn two_runs_of_one_file_name_are_refused_and_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let committed = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../runs/2026-11-{name}.jsonl"));
+    for (folder, name) in [("1", "24-zen4-f107e2"), ("2", "24-zen4-0c7577"), ("3", "24-zen4-f107e2")] {
+        std::fs::create_dir(dir.path().join(folder)).unwrap();
+        std::fs::copy(committed(name), dir.path().join(folder).join("r.jsonl")).unwrap();
+    }
+    let why = "2/r.jsonl, line 1: another run than 1/r.jsonl under the same file name, by which reports tell runs apart: rename one of them";
+    for command in [
+        &["report", "1/r.jsonl", "2/r.jsonl", "--format", "tex", "-o", "os"][..],
+        &["compare", "1/r.jsonl", "2/r.jsonl"],
+    ] {
+        let refused = output(command, dir.path());
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        assert!(stderr(&refused).contains(why), "{}", stderr(&refused));
+    }
+    assert!(!dir.path().join("os").exists());
+    let one = output(&["compare", "1/r.jsonl", "3/r.jsonl"], dir.path());
+    assert!(one.status.success(), "one run in two places is one run: {}", stderr(&one));
 }
 
 fn read(directory: &Path, name: &str) -> Vec<u8> {

@@ -35,7 +35,7 @@ fn with_itself(run: &Run) {
     if let Ok(comparison) = compared(run.clone()) {
         assert_eq!(comparison.count(|fate| matches!(fate, Fate::Reproduces | Fate::Flips | Fate::Differs)), 0);
     }
-    let mut twin = Run { sha256: "another".into(), ..run.clone() };
+    let mut twin = Run { sha256: "another".into(), name: "twin".into(), ..run.clone() };
     // The very times of another run are refused.
     for ns in twin.blocks.iter_mut().flat_map(|block| block.ns.values_mut()).flatten() {
         *ns = ns.saturating_add(1);

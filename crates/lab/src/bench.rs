@@ -83,6 +83,7 @@ fn run(tasks: &[Task], budget: Duration) -> Result<(), LabError> {
         processes: Processes::default(),
         seed: None,
         subjects: Vec::new(),
+        baseline: None,
         directory: PathBuf::from(RUNS),
         layout: None,
         repeats: None,

@@ -4,25 +4,30 @@
 //! not even on one machine: each run's ratios stand beside the other runs' ratios. Of two builds on one machine, [`Change`] says what became of the
 //! baseline, either because the run paired the builds or by a subject that is the same in both.
 
+mod alike;
 mod change;
 mod columns;
 mod quoted;
+mod words;
 
 pub use change::{Bridge, Change, Grounds};
 pub use columns::Column;
 pub use quoted::Quoted;
+pub use words::{differing_work, todays_name};
 
 use crate::analysis::{Report, Row, TaskReport};
 use crate::machine::Machine;
-use crate::runfile::{RefusalRecord, Run, TIER};
+use crate::runfile::{RefusalRecord, Run, TIER, refuse_namesakes};
 use crate::verdict::Verdict;
-use crate::{Evidence, LabError, Provenance, Quantity, Tuning};
+use crate::{Evidence, LabError, Quantity};
+use alike::{another, remark, reworded, unlike};
+use columns::Sealed;
 use std::path::PathBuf;
 
 /// Several runs, side by side.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// A machine or a build each: machines in the order in which they were given, builds of a machine in that in which they were measured.
+    /// A machine, a tier of it that was set by `CANDOR_CPU`, or a build each: machines in the order in which they were given, builds of a machine in that in which they were measured.
     pub columns: Vec<Column>,
     /// The tasks that at least two columns have, or that a run has of two builds.
     pub tasks: Vec<SharedTask>,
@@ -54,8 +59,12 @@ pub struct Cell {
     pub run: String,
     /// The digest of its seal.
     digest: String,
+    /// The kind of machine.
+    machine: Machine,
     /// The default tier that was asked for by name.
     tier: Option<String>,
+    /// Whom the run was told to take for the baseline.
+    asked: alike::Asked,
     /// Rows and quantities.
     pub report: TaskReport,
 }
@@ -67,6 +76,8 @@ pub struct Line {
     pub subject: String,
     /// What the columns say together.
     pub fate: Fate,
+    /// What a reader must know of the columns that were compared.
+    pub remarks: Vec<String>,
 }
 
 /// What several columns say together of the baseline and a subject.
@@ -171,8 +182,9 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// A run that has the times of another is refused with the line, and so is a self-test. So are runs that have nothing in common.
+    /// A run that has the times of another is refused with the line, and so is one that has another's name, and a self-test. So are runs that have nothing in common.
     pub fn of(runs: &[(PathBuf, Run)]) -> Result<Self, LabError> {
+        refuse_namesakes(runs.iter().map(|(path, run)| (path.as_path(), run)))?;
         columns::refuse_copies(runs)?;
         let refused = |path: &PathBuf| {
             let why = "a self-test has trials and no tasks to compare; `candor report` shows them".into();
@@ -221,20 +233,31 @@ impl Comparison {
         self.columns.iter().enumerate().any(|(at, column)| earlier(at, column.machine()))
     }
 
-    /// In what runs on one kind of machine differ in its settings: their ratios may differ for that.
+    /// In what runs on one kind of machine differ in its settings, and in `CANDOR_CPU`: their ratios may differ for that.
     pub fn doubts(&self) -> Vec<String> {
-        let mut first: Vec<&Report> = Vec::new();
+        let mut first: Vec<(&Report, &Option<String>)> = Vec::new();
         let mut doubts = Vec::new();
-        for (_, report) in self.reports() {
-            let Some(known) = first.iter().copied().find(|known| known.machine.same_as(&report.machine)) else {
-                first.push(report);
-                continue;
-            };
-            let unlike = known.machine.unlike(&report.machine).into_iter();
-            let unlike: Vec<String> = unlike.map(|(what, one, two)| format!("{what} {one} and {two}")).collect();
-            if !unlike.is_empty() {
-                let (one, two) = (&known.run, &report.run);
-                doubts.push(format!("one kind of machine, set in two ways in {one} and {two}: {}", unlike.join(", ")));
+        for column in &self.columns {
+            for (report, Sealed { tier, .. }) in column.reports.iter().zip(&column.seals) {
+                let known = first.iter().copied().find(|(known, _)| known.machine.same_as(&report.machine));
+                let Some((known, of_known)) = known else {
+                    first.push((report, tier));
+                    continue;
+                };
+                let mut unlike = known.machine.unlike(&report.machine);
+                if tier != of_known {
+                    let told = |tier: &Option<String>| tier.clone().unwrap_or("not set".into());
+                    unlike.push((TIER, told(of_known), told(tier)));
+                }
+                let unlike: Vec<String> =
+                    unlike.into_iter().map(|(what, one, two)| format!("{what} {one} and {two}")).collect();
+                if !unlike.is_empty() {
+                    let (one, two) = (&known.run, &report.run);
+                    doubts.push(format!(
+                        "one kind of machine, set in two ways in {one} and {two}: {}",
+                        unlike.join(", ")
+                    ));
+                }
             }
         }
         doubts
@@ -288,11 +311,17 @@ impl Comparison {
 
 fn beside(columns: &[Column], name: &str) -> SharedTask {
     let cell = |column: &Column| {
-        let mut reports = column.reports.iter().zip(column.digests.iter().zip(&column.tiers));
-        reports.find_map(|(report, (digest, tier))| {
+        let mut reports = column.reports.iter().zip(&column.seals);
+        reports.find_map(|(report, seal)| {
             let report_of_task = report.tasks.iter().find(|task| task.task == name)?;
-            let (digest, tier) = (digest.clone(), tier.clone());
-            Some(Cell { run: report.run.clone(), digest, tier, report: report_of_task.clone() })
+            Some(Cell {
+                run: report.run.clone(),
+                digest: seal.digest.clone(),
+                machine: report.machine.clone(),
+                tier: seal.tier.clone(),
+                asked: seal.asked.clone(),
+                report: report_of_task.clone(),
+            })
         })
     };
     let cells: Vec<Option<Cell>> = columns.iter().map(cell).collect();
@@ -302,8 +331,17 @@ fn beside(columns: &[Column], name: &str) -> SharedTask {
         compared.map(|row| row.subject.clone())
     }));
     let rows = subjects.into_iter().map(|subject| {
-        let fate = fate(&subject, &cells.iter().flatten().collect::<Vec<_>>());
-        Line { subject, fate }
+        let cells: Vec<&Cell> = cells.iter().flatten().filter(|cell| cell.row(&subject).is_some()).collect();
+        let fate = fate(&subject, &cells);
+        let is_compared = matches!(fate, Fate::Reproduces | Fate::Flips | Fate::Differs | Fate::CantTell);
+        let others = cells.iter().skip(1).filter(|_| is_compared);
+        let told = others.flat_map(|other| {
+            let rows = cells[0].row(&subject).zip(other.row(&subject));
+            let reworded = rows.and_then(|(row, theirs)| reworded((cells[0], row), (other, theirs)));
+            [remark(cells[0], other), reworded]
+        });
+        let remarks = unique(told.flatten());
+        Line { subject, fate, remarks }
     });
     SharedTask {
         task: name.to_owned(),
@@ -350,51 +388,4 @@ pub(crate) fn no_verdict(row: &Row) -> Option<String> {
     let other = row.other_work.as_ref().map(|work| format!("does other work: {work}"));
     let why = || other.unwrap_or_else(|| "not measured in the same rounds as the baseline".into());
     (row.verdict == Verdict::None).then(why)
-}
-
-/// Why the two don't compare with the same thing, or are not the same task.
-fn unlike(one: &Cell, other: &Cell) -> Option<String> {
-    if (&one.report.what, one.report.bytes) != (&other.report.what, other.report.bytes) {
-        return Some(format!("the task is described in other words in {} than in {}", other.run, one.run));
-    }
-    if one.tier != other.tier {
-        let tier = |cell: &Cell| match &cell.tier {
-            Some(tier) => format!("{TIER} was {tier} in {}", cell.run),
-            None => format!("{TIER} was not set in {}", cell.run),
-        };
-        return Some(format!("{} and {}", tier(one), tier(other)));
-    }
-    let baseline = |cell: &Cell| cell.baseline().map_or_else(String::new, |row| row.subject.clone());
-    let (ours, theirs) = (baseline(one), baseline(other));
-    (library(&ours) != library(&theirs))
-        .then(|| format!("the baseline is {ours} in {} and {theirs} in {}", one.run, other.run))
-}
-
-/// Why the two are not the same subject, though they have one name. A name says the version; that of a program says nothing but its file's name.
-fn another((cell, row): &(&Cell, &Row), (other_cell, other): &(&Cell, &Row)) -> Option<String> {
-    let (one, two) = (&row.provenance, &other.provenance);
-    let differ = |what: &str, one: &str, two: &str| {
-        (one != two).then(|| format!("{what} {one} in {} and {two} in {}", cell.run, other_cell.run))
-    };
-    let digest =
-        |of: &Provenance| of.object_sha256.as_ref().map_or("unknown".to_owned(), |sha256| format!("{sha256:.12}"));
-    let is_program = row.subject.starts_with("program-");
-    let file = || differ("the program has the digest", &digest(one), &digest(two)).filter(|_| is_program);
-    let tuning = || differ("the library is", tuned(&one.tuning), tuned(&two.tuning));
-    let timed = || differ("what is timed reads", &format!("“{}”", one.timed), &format!("“{}”", two.timed));
-    file().or_else(tuning).or_else(timed)
-}
-
-/// Where and when it was tuned belongs to the machine; whether it was makes it another.
-fn tuned(tuning: &Tuning) -> &'static str {
-    match tuning {
-        Tuning::NotApplicable => "one without thresholds",
-        Tuning::Stock => "as shipped",
-        Tuning::Tuned(_) => "tuned",
-    }
-}
-
-/// A subject's name without its tier: on another CPU the baseline runs another arm.
-fn library(subject: &str) -> &str {
-    subject.split_once('@').map_or(subject, |(library, _)| library)
 }

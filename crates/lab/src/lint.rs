@@ -44,6 +44,13 @@ pub const LINTS: &[Explanation] = &[
         then: "Look at the raw epochs in the run file. Suspect the harness before the libraries.",
     },
     Explanation {
+        name: "identical-processes",
+        fires: "six or more processes of a subject have medians that lie within one step of the clock",
+        why: "Processes differ in memory layout and in what else the machine does, by far more than a step of the clock. A file whose processes were one process and a few \
+              nanoseconds has intervals of no width, and passes every check of its form.",
+        then: "Look at the raw epochs in the run file, and measure it yourself: `candor rerun` repeats a run.",
+    },
+    Explanation {
         name: "too-few-for-percentile",
         fires: "a percentile needs more samples than there are: at least 10/(1−p), which is 1000 for p99",
         why: "A published latency table gave the p99 of ten samples, which is just their maximum.",
@@ -159,6 +166,12 @@ pub const LINTS: &[Explanation] = &[
         why: "A circuit that fails at its first hop takes a third of the time of one that is built. Rounds in which that happened are marked in the run file, \
               have no times in reports, and might have taken any time as far as verdicts are concerned; runs from before 2026-11-25 have no such marks, and their failures are among the times.",
         then: "Read the success rate beside the time. If it is not close to 100 %, look for the cause before the time.",
+    },
+    Explanation {
+        name: "bad-signature",
+        fires: "a file RUN.sig stands beside a run and is no signature of it",
+        why: "Somebody signed another file, or changed this one after it was signed.",
+        then: "Ask whoever gave you the run for the file that was signed. `candor verify RUN --key FILE` says whose signature it is.",
     },
     Explanation {
         name: "interrupted",

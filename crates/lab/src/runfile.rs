@@ -15,12 +15,14 @@
 //! Every report can be derived from this file alone. It does not contain the host name or the user, because people publish
 //! run files.
 
+mod copies;
 mod printable;
 mod read;
 mod record;
 mod replay;
 mod write;
 
-pub use read::{Flaw, Run};
+pub(crate) use copies::are_telling;
+pub use read::{Flaw, Run, refuse_namesakes};
 pub use record::*;
 pub use write::RunWriter;

@@ -29,6 +29,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// Measure only these subjects beside the baseline: those whose names begin with one of these. All subjects if empty.
     pub subjects: Vec<String>,
+    /// Whom the user asked to be the baseline, which stands first in each task. `None` if nobody did.
+    pub baseline: Option<String>,
     /// The directory for the run file.
     pub directory: PathBuf,
     /// The effect of code layout, from a self-test of this build.
@@ -448,6 +450,9 @@ fn resolved(settings: &Settings, watched: bool) -> BTreeMap<String, String> {
     }
     if !settings.subjects.is_empty() {
         map.insert("subjects".into(), settings.subjects.join(" "));
+    }
+    if let Some(baseline) = &settings.baseline {
+        map.insert(BASELINE.into(), baseline.clone());
     }
     if let Ok(tier) = std::env::var(TIER) {
         map.insert(TIER.into(), tier);

@@ -270,6 +270,9 @@ pub struct Provenance {
     /// [`habits`](Self::habits()).
     #[serde(deserialize_with = "habit::read", skip_serializing_if = "Option::is_none")]
     pub habits: Option<BTreeSet<Habit>>,
+    /// The version of what the timed call does ([`by_contract`](Self::by_contract)). Runs from before 2026-11-29 have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<u32>,
     /// Set if the operation differs from the baseline's: says how. The lint `different-operation` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub different_operation: Option<String>,
@@ -285,8 +288,14 @@ impl Provenance {
     /// What every subject can say. `timed` is a sentence about what the timed call includes and leaves out; what it does besides its work is
     /// declared [`with`](Self::with) habits.
     pub fn of(library: &str, version: &str, timed: &str) -> Self {
-        let habits = Some(BTreeSet::new());
-        Self { library: library.into(), version: version.into(), timed: timed.into(), habits, ..Self::default() }
+        let [library, version, timed] = [library, version, timed].map(str::to_owned);
+        Self { library, version, timed, habits: Some(BTreeSet::new()), contract: Some(1), ..Self::default() }
+    }
+
+    /// Whoever changes the work raises the version, 2 after the first change; who only rewords the sentence leaves it. Runs of two versions are not compared.
+    #[must_use]
+    pub fn by_contract(self, version: u32) -> Self {
+        Self { contract: Some(version), ..self }
     }
 
     /// Declares what the timed call does besides its work. [`timed`](Self::timed) tells it to a reader, in one of the habit's [words](Habit::words).

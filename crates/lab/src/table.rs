@@ -58,6 +58,11 @@ impl Table {
         self.indent() + self.rows.iter().map(|row| width(&row[last])).max().unwrap_or(0)
     }
 
+    /// Whether it stands in that many columns, with its last column wrapped beside the others.
+    pub fn fits(&self, columns: usize) -> bool {
+        self.width() <= columns || self.indent() + LEAST_ROOM <= columns
+    }
+
     /// The table, no wider than `columns` if that is given and the other columns leave room.
     pub fn text(&self, columns: Option<usize>) -> String {
         self.rows(columns).concat()

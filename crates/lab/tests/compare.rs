@@ -6,7 +6,7 @@ use candor_lab::compare::{Change, Column, Comparison, Fate, Grounds};
 use candor_lab::machine::Machine;
 use candor_lab::runfile::{Build, Lost, Paired, RefusalRecord, Run, Tool};
 use candor_lab::verdict::Verdict;
-use candor_lab::{LabError, Provenance, Tuning};
+use candor_lab::{Habit, LabError, Provenance, Tuning};
 use made_up::{MadeUp, machine, made_up, tool};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -173,6 +173,15 @@ fn the_later_build_is_the_one_that_was_measured_later_however_the_runs_are_given
 }
 
 #[test]
+fn two_runs_of_one_name_are_refused_unless_they_are_one() {
+    let run = |seed| made_up(MadeUp { seed, ..MadeUp::named("r") });
+    let of = |second: Run| Comparison::of(&[("1/r.jsonl".into(), run(1)), ("2/r.jsonl".into(), second)]);
+    assert!(of(run(1)).is_ok());
+    let why = of(run(2)).unwrap_err().to_string();
+    assert!(why.starts_with("2/r.jsonl, line 1: another run than 1/r.jsonl under the same file name"), "{why}");
+}
+
+#[test]
 fn what_has_nothing_in_common_is_refused_and_says_why() {
     let why = |runs: &[Run]| compared(runs).unwrap_err().to_string();
     let run = |name: &str, task: &'static str, cpu: &str| {
@@ -205,7 +214,7 @@ fn a_process_copied_from_another_run_is_refused_with_its_line() {
 #[test]
 fn what_is_not_the_same_work_is_not_compared() {
     let fate = |there: MadeUp, here: MadeUp| {
-        let runs = [made_up(there), made_up(MadeUp { seed: 2, machine: machine("B"), ..here })];
+        let runs = [made_up(there), made_up(MadeUp { seed: 2, machine: machine("B"), name: "b".into(), ..here })];
         match compared(&runs).unwrap().tasks[0].rows[0].fate.clone() {
             Fate::NotCompared(why) => why,
             other => other.word().to_owned(),
@@ -213,9 +222,8 @@ fn what_is_not_the_same_work_is_not_compared() {
     };
     let plain = || MadeUp { ratio: 1.1, ..MadeUp::named("a") };
     assert_eq!(fate(plain(), plain()), "reproduces");
-    assert!(fate(plain(), MadeUp { what: "does it twice", ..plain() }).contains("in other words"));
     assert!(
-        fate(plain(), MadeUp { baseline: "theirs", ..plain() }).contains("the baseline is ours in a and theirs in a")
+        fate(plain(), MadeUp { baseline: "theirs", ..plain() }).contains("the baseline was ours in a and theirs in b")
     );
     let other_work =
         |provenance: Provenance| Provenance { different_operation: Some("half of it".into()), ..provenance };
@@ -251,8 +259,55 @@ fn a_subject_that_is_another_in_each_run_is_not_compared() {
     let there: fn(Provenance) -> Provenance = |peer| Provenance { tuning: Tuning::Tuned("there".into()), ..peer };
     assert_eq!(fate("peer", stock, tuned), "the library is as shipped in a and tuned in b");
     assert_eq!(fate("peer", there, tuned), "reproduces");
-    let less: fn(Provenance) -> Provenance = |peer| Provenance { timed: "does half of it".into(), ..peer };
-    assert_eq!(fate("peer", same, less), "what is timed reads “does it” in a and “does half of it” in b");
+    let before: fn(Provenance) -> Provenance =
+        |peer| Provenance { timed: "does half of it".into(), contract: None, ..peer };
+    assert_eq!(fate("peer", same, before), "what is timed reads “does it” in a and “does half of it” in b");
+    let less: fn(Provenance) -> Provenance = |peer| peer.by_contract(2);
+    assert_eq!(fate("peer", same, less), "the timed call is by version 1 of its contract in a and by version 2 in b");
+    let batches: fn(Provenance) -> Provenance = |peer| peer.with([Habit::Batches]);
+    assert_eq!(fate("peer", same, batches), "the timed calls differ: only in b it works on several at once");
+}
+
+/// One work in other words, as a later build may have them.
+#[test]
+fn what_was_put_into_other_words_is_compared_and_the_row_says_so() {
+    let reworded = |peer| Provenance { timed: "does all of it".into(), ..peer };
+    let runs = |what| {
+        let ratio = 1.1;
+        let there = made_up(MadeUp { ratio, ..MadeUp::named("a") });
+        [there, made_up(MadeUp { ratio, what, provenance: reworded, seed: 2, tool: tool("2"), ..MadeUp::named("b") })]
+    };
+    let comparison = compared(&runs("does it all")).unwrap();
+    let row = &comparison.tasks[0].rows[0];
+    let told = [
+        "by one contract, the task reads “does it” in a and “does it all” in b",
+        "by one contract, what is timed reads “does it” in a and “does all of it” in b",
+    ];
+    assert_eq!((&row.fate, &row.remarks[..]), (&Fate::Reproduces, &told.map(str::to_owned)[..]));
+    assert_eq!(comparison.changes[0].verdict, Verdict::Same, "the peer is a bridge");
+    // Without a contract nobody knows, and by another one it is other work.
+    let mut silent = runs("does it all");
+    silent[1].subjects.iter_mut().for_each(|subject| subject.provenance.contract = None);
+    let why = "the task is described in other words in b than in a".to_owned();
+    assert_eq!(compared(&silent).unwrap().tasks[0].rows[0].fate, Fate::NotCompared(why));
+    let mut other = runs("does it");
+    other[1].subjects[0].provenance.contract = Some(2);
+    let why = "the baseline's call is by version 1 of its contract in a and by version 2 in b".to_owned();
+    assert_eq!(compared(&other).unwrap().tasks[0].rows[0].fate, Fate::NotCompared(why));
+}
+
+#[test]
+fn a_task_that_was_renamed_stands_beside_itself() {
+    let what = "Argon2id with 64 MiB: stretches a password into 64 bytes";
+    let kept = "Argon2id with 64 MiB: stretches a password into 64 bytes in memory that is kept from call to call";
+    let run = |name: &str, task, what| {
+        made_up(MadeUp { ratio: 1.1, task, what, machine: machine(name), ..MadeUp::named(name) })
+    };
+    let comparison = compared(&[run("a", "ksf/argon2id/64m", what), run("b", "ksf/argon2id/64m/kept", kept)]).unwrap();
+    assert_eq!(
+        (comparison.tasks[0].task.as_str(), fates(&comparison)),
+        ("ksf/argon2id/64m/kept", vec![("peer", "reproduces")])
+    );
 }
 
 /// The baseline of the second build takes `more` times as long; the peer is the same.
@@ -299,7 +354,9 @@ fn a_peer_that_changed_itself_is_no_bridge() {
     assert_eq!(verdict, Verdict::CantTell);
     assert!(advice.contains("peer has another version or digest"), "{advice}");
     assert_eq!(after(|same| Provenance { arm: Some("avx2".into()), ..same }, tool("2")).0, Verdict::CantTell);
-    assert_eq!(after(|same| Provenance { timed: "less".into(), ..same }, tool("2")).0, Verdict::CantTell);
+    let less = |same| Provenance { timed: "less".into(), contract: None, ..same };
+    assert_eq!(after(less, tool("2")).0, Verdict::CantTell);
+    assert_eq!(after(|same| same.by_contract(2), tool("2")).0, Verdict::CantTell);
     // Our own other arms change with the build, and so do wrappers of the baseline's library.
     let ours = |same| Provenance { library: "candor".into(), ..same };
     let before = made_up(MadeUp { ratio: 1.2, provenance: ours, ..MadeUp::named("a") });
@@ -352,28 +409,6 @@ fn between_two_runs_of_one_program_no_change_is_claimed() {
     assert!(changes(tool("1"), tool("1")).is_empty());
     assert_eq!(changes(dirty(), dirty()), [Verdict::Slower]);
     assert_eq!(changes(unknown(), unknown()), [Verdict::Slower]);
-}
-
-/// Another default tier is another arm of the baseline, and no other build.
-#[test]
-fn what_ran_with_another_default_tier_is_not_compared() {
-    let run = |name: &str, seed: u64, tier: Option<&str>| {
-        let mut run = made_up(MadeUp { ratio: 1.2 - 0.1 * seed as f64, seed, tool: tool(name), ..MadeUp::named(name) });
-        run.manifest.settings.extend(tier.map(|tier| ("CANDOR_CPU".to_owned(), tier.to_owned())));
-        run
-    };
-    let compared = |there: Option<&str>, here: Option<&str>| {
-        let comparison = compared(&[run("a", 0, there), run("b", 1, here)]).unwrap();
-        (comparison.changes[0].clone(), comparison.tasks[0].rows[0].fate.clone())
-    };
-    for tier in [None, Some("avx2")] {
-        let (change, fate) = compared(tier, tier);
-        assert_eq!((change.verdict, fate), (Verdict::Slower, Fate::Reproduces), "{tier:?}");
-    }
-    let (change, fate) = compared(Some("portable"), None);
-    let why = "CANDOR_CPU was portable in a and CANDOR_CPU was not set in b".to_owned();
-    assert_eq!((change.verdict, change.advice), (Verdict::CantTell, Some(why.clone())));
-    assert_eq!(fate, Fate::NotCompared(why));
 }
 
 /// A run of two builds, of which `ratio` says how many times as long the earlier takes.

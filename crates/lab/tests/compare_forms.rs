@@ -166,10 +166,36 @@ fn csv_has_as_many_fields_in_every_line() {
 
 #[test]
 fn a_terminal_gets_lines_of_its_width_that_lose_nothing() {
-    let whole = render_comparison(&two_machines(), &[], Form::Text);
-    let narrow = render_comparison(&two_machines(), &[], Form::Terminal { columns: 70 });
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(words(&whole), words(&narrow));
+    let words = |text: &str| -> Vec<String> {
+        text.split([' ', '\n']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    for comparison in [two_machines(), two_builds(), committed()] {
+        let whole = render_comparison(&comparison, &[], Form::Text);
+        for columns in [40, 60, 70, 80, 120] {
+            let narrow = render_comparison(&comparison, &[], Form::Terminal { columns });
+            let widest = narrow.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(columns), "{columns}:\n{narrow}");
+            // Nothing is lost but the head of a first column; the others may stand at each of their fields.
+            let mut kept = words(&narrow);
+            let heads = ["column", "task", "subject", "what"];
+            for word in words(&whole).into_iter().filter(|word| !heads.contains(&word.as_str())) {
+                let at = kept.iter().position(|other| *other == word || other.strip_suffix(':') == Some(&word));
+                kept.swap_remove(at.unwrap_or_else(|| panic!("{columns}: {word} is missing in\n{narrow}")));
+            }
+        }
+        let wide = render_comparison(&comparison, &[], Form::Terminal { columns: 10_000 });
+        assert_eq!(wide, whole);
+    }
+}
+
+/// Two runs with long names of machines and subjects.
+fn committed() -> Comparison {
+    let open = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../runs/2026-11-{name}.jsonl"));
+        let run = Run::open(&path).unwrap();
+        (path, run)
+    };
+    Comparison::of(&["24-zen4-a9070a", "24-zen4-fe760f"].map(open)).unwrap()
 }
 
 #[test]

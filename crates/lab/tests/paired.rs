@@ -152,6 +152,7 @@ fn run(own: &str, others: &[&str], processes: usize) -> Result<Run, LabError> {
         processes: processes.into(),
         seed: Some(1),
         subjects: Vec::new(),
+        baseline: None,
         directory: dir.path().into(),
         layout: None,
         repeats: None,

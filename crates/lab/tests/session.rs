@@ -481,6 +481,18 @@ fn only_the_wanted_subjects_are_measured() {
 }
 
 #[test]
+fn a_baseline_that_was_asked_for_is_sealed() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 2000, false)]);
+    for asked in [None, Some("ours".to_owned())] {
+        let settings = Settings { baseline: asked.clone(), ..settings(dir.path()) };
+        let finished =
+            session::run(&tasks, &settings, &InProcess(&tasks), &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert_eq!(Run::open(&finished.path).unwrap().manifest.asked_baseline(), asked.as_deref());
+    }
+}
+
+#[test]
 fn a_finished_run_leaves_exactly_one_file() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 2000, false)]);

@@ -2,10 +2,9 @@
 
 use super::claims::claims;
 use super::report::{ending, save, save_figure};
-use crate::Failure;
 use crate::cli::{CompareArguments, FailOn};
 use crate::output::{Talk, on_stdout, print};
-use candor_lab::LabError;
+use crate::{Failure, signature};
 use candor_lab::compare::{Change, Comparison, Fate, Quoted};
 use candor_lab::figure::slopes;
 use candor_lab::report::render_comparison;
@@ -17,9 +16,18 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "comparison";
 
 pub(crate) fn execute(arguments: &CompareArguments, talk: Talk) -> Result<(), Failure> {
-    let open = |path: &PathBuf| Ok((path.clone(), Run::open(path)?));
-    let runs: Vec<(PathBuf, Run)> = arguments.runs.iter().map(open).collect::<Result<_, LabError>>()?;
-    let comparison = Comparison::of(&runs)?;
+    let mut runs: Vec<(PathBuf, Run)> = Vec::new();
+    let mut lints = Vec::new();
+    for path in &arguments.runs {
+        let bytes = Run::bytes(path)?;
+        let run = Run::of(path, &bytes)?;
+        lints.extend(signature::lint(path, &bytes, talk).map(|lint| (run.name.clone(), lint)));
+        runs.push((path.clone(), run));
+    }
+    let mut comparison = Comparison::of(&runs)?;
+    for report in comparison.columns.iter_mut().flat_map(|column| &mut column.reports) {
+        report.lints.extend(lints.iter().filter(|(run, _)| *run == report.run).map(|(_, lint)| lint.clone()));
+    }
     let tasks: Vec<&str> = runs.iter().flat_map(|(_, run)| &run.tasks).map(|task| task.task.as_str()).collect();
     let claims = claims(&arguments.claims, &tasks)?;
     let quoted: Vec<Quoted> = claims.iter().flat_map(|claims| comparison.quoted(claims)).collect();

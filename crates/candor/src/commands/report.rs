@@ -5,20 +5,27 @@ mod paper;
 use super::claims::{claims, read as read_claims};
 use crate::cli::{Format, Picture, ReportArguments};
 use crate::output::{Talk, columns, on_stdout, print};
-use crate::{Failure, published};
-use candor_lab::LabError;
+use crate::{Failure, published, signature};
 use candor_lab::analysis::{Report, beside as with_imports};
 use candor_lab::claims::{Beside, Claims};
 use candor_lab::figure::{self, Figure};
 use candor_lab::report::{Answer, render};
-use candor_lab::runfile::Run;
+use candor_lab::runfile::{Run, refuse_namesakes};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Failure> {
-    let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
-    let runs = runs?;
-    let reports: Vec<Report> = with_imports(runs.iter().map(Report::of).collect());
+    let (mut runs, mut reports) = (Vec::new(), Vec::new());
+    for path in &arguments.runs {
+        let bytes = Run::bytes(path)?;
+        let run = Run::of(path, &bytes)?;
+        let mut report = Report::of(&run);
+        report.lints.extend(signature::lint(path, &bytes, talk));
+        runs.push(run);
+        reports.push(report);
+    }
+    refuse_namesakes(arguments.runs.iter().map(PathBuf::as_path).zip(&runs))?;
+    let reports: Vec<Report> = with_imports(reports);
     let tasks: Vec<&str> = runs.iter().flat_map(|run| &run.tasks).map(|task| task.task.as_str()).collect();
     if let Some(publication) = &arguments.answer {
         return answer(publication, &reports, &tasks, arguments.format);

@@ -6,7 +6,7 @@ use crate::cli::RerunArguments;
 use crate::config::Config;
 use crate::measure::{all_tasks, measure_by, settings, workers};
 use crate::output::{Talk, on_stdout, print};
-use candor_lab::compare::Comparison;
+use candor_lab::compare::{Comparison, todays_name};
 use candor_lab::program::subject;
 use candor_lab::report::render_comparison;
 use candor_lab::runfile::Run;
@@ -38,9 +38,10 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
     let setting = |name: &str| old.manifest.settings.get(name);
     let budget = setting("budget_seconds").and_then(|seconds| seconds.parse().ok());
     let subjects = setting("subjects").map(|names| names.split(' ').map(str::to_owned).collect()).unwrap_or_default();
+    let baseline = old.manifest.asked_baseline().map(str::to_owned);
     // The run's own number of processes keeps the error level, its seed keeps the inputs.
     let settings = settings(budget, old.manifest.processes.into(), Some(old.manifest.seed), subjects, directory);
-    let settings = Settings { repeats: Some(old.name.clone()), ..settings };
+    let settings = Settings { repeats: Some(old.name.clone()), baseline, ..settings };
     let saved = measure_by(&with_programs(workers()?, &programs), &tasks, &settings, talk)?;
     let new = Run::open(&saved.path)?;
     let comparison = Comparison::of(&[(arguments.run, old), (saved.path.clone(), new)])?;
@@ -54,7 +55,7 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
 /// The tasks of the run that this version still has.
 fn same_tasks(old: &Run) -> Result<Vec<Task>, Failure> {
     let mut tasks = all_tasks();
-    tasks.retain(|task| old.tasks.iter().any(|known| known.task == task.name));
+    tasks.retain(|task| old.tasks.iter().any(|known| todays_name(&known.task) == task.name));
     match tasks.is_empty() {
         true => Err(Failure::Error("this version of candor has none of the tasks of this run".into())),
         false => Ok(tasks),
@@ -64,7 +65,8 @@ fn same_tasks(old: &Run) -> Result<Vec<Task>, Failure> {
 /// The run may have used another baseline than the task's own. If it is missing here, the task keeps its own.
 fn same_baselines(tasks: &mut [Task], old: &Run) {
     for task in tasks {
-        let plan = old.tasks.iter().find(|known| known.task == task.name).and_then(|known| known.plan.as_ref());
+        let known = old.tasks.iter().find(|known| todays_name(&known.task) == task.name);
+        let plan = known.and_then(|known| known.plan.as_ref());
         plan.map(|plan| task.baseline(plan.baseline()));
     }
 }
@@ -72,7 +74,7 @@ fn same_baselines(tasks: &mut [Task], old: &Run) {
 /// What the run measured and this machine will not, in a sentence each.
 fn left_out(old: &Run, tasks: &[Task], programs: &[PathBuf]) -> Vec<String> {
     let is_here = |name: &str| tasks.iter().any(|task| task.name == name);
-    let tasks = old.tasks.iter().filter(|known| !is_here(&known.task));
+    let tasks = old.tasks.iter().filter(|known| !is_here(todays_name(&known.task)));
     let tasks = tasks.map(|known| format!("this version of candor has no task {}", known.task));
     let mut missing = BTreeMap::new();
     for row in old.subjects.iter().filter(|row| is_program(&row.subject)) {

@@ -10,7 +10,7 @@ use crate::{Failure, choose, published, signature};
 use candor_lab::plan::Processes;
 use candor_lab::program::subject;
 use candor_lab::report::{Answer, Form, render};
-use candor_lab::session::Spawn;
+use candor_lab::session::{Settings, Spawn};
 use candor_lab::verdict::Verdict;
 use candor_lab::{SelectedBy, Task};
 use std::path::{Path, PathBuf, absolute};
@@ -75,6 +75,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
         None => Processes::HalfAgain,
     };
     let settings = settings(budget, processes, arguments.seed, peers, config.runs(arguments.runs));
+    let settings = Settings { baseline: arguments.baseline.clone(), ..settings };
     let key = arguments.sign.as_deref().map(signature::Key::find).transpose()?;
     let saved = match &arguments.against[..] {
         [] => measure_by(&workers, &tasks, &settings, talk)?,

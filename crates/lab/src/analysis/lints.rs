@@ -8,11 +8,14 @@ use crate::runfile::Run;
 use crate::stats::median;
 use crate::units::time;
 use crate::verdict::{LEAST_FLOOR, Verdict};
-use crate::{Habit, Tuning};
+use crate::{Evidence, Habit, Tuning};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many values that are exactly the same are no accident.
 pub(super) const ALIKE: usize = 3;
+
+/// So many processes have no common median by chance.
+const MANY: usize = 6;
 
 /// All lints that fire on a run.
 pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
@@ -68,6 +71,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     let asked: BTreeMap<_, _> = asked.filter(|(_, asking)| *asking > 0.0).collect();
     let planned = run.tasks.iter().filter_map(|task| Some((task.task.as_str(), task.plan.as_ref()?.iterations)));
     let iterations: BTreeMap<_, _> = planned.collect();
+    let quantum = run.manifest.clock_quantum_ns as f64;
     let mut medians: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (task, row) in report.rows() {
         medians.entry(row.median_ns.to_bits()).or_default().push(format!("{} of {}", row.subject, task.task));
@@ -79,6 +83,14 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if let Some(gain) = row.follows_itself.filter(|gain| *gain > LEAST_FLOOR) {
             let text = format!("the baseline takes {:.1} % less time right behind its own second entry", gain * 100.0);
             add("follows-itself", &task.task, "", text);
+        }
+        let epoch = *iterations.get(task.task.as_str()).unwrap_or(&1) as f64;
+        if let Some(apart) = apart(row).map(|ns| ns * epoch).filter(|apart| *apart <= quantum) {
+            let (processes, _) = row.samples;
+            let text = format!(
+                "the medians of {processes} processes lie within {apart:.0} ns; the clock has steps of {quantum} ns"
+            );
+            add("identical-processes", &task.task, &row.subject, text);
         }
         if let Some(outcomes) = row.outcomes.filter(|outcomes| outcomes.successes < outcomes.attempts) {
             let failed = outcomes.attempts - outcomes.successes;
@@ -98,7 +110,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
             continue; // the same library as the baseline, which has its own row
         }
         if let Some(asking) = asked.get(&(task.task.as_str(), row.subject.as_str())) {
-            let whole = row.median_ns * *iterations.get(task.task.as_str()).unwrap_or(&1) as f64;
+            let whole = row.median_ns * epoch;
             let text = format!(
                 "nothing proves that a program did the work; asking it takes {}, {:.2} % of an epoch, which its floor contains",
                 time(*asking),
@@ -144,6 +156,14 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     }
     lints.extend(super::imported::lints(run));
     lints
+}
+
+/// How far the medians of a row's processes lie apart, if a clock gave them and there are enough.
+fn apart(row: &Row) -> Option<f64> {
+    let of = row.process_medians_ns.iter().copied();
+    let (least, most) = (of.clone().reduce(f64::min)?, of.reduce(f64::max)?);
+    let is_clocked = row.provenance.evidence != Evidence::Simulated;
+    (is_clocked && row.process_medians_ns.len() >= MANY).then_some(most - least)
 }
 
 /// In what the row's timed call differs from the baseline's, besides the work.

@@ -4,7 +4,8 @@
 //! library. If that *bridge* is the same in both, the change of the ratio to it is the change of the baseline. It is known no better than both ratios
 //! are: the intervals are subtracted end from opposite end, and the floors are added.
 
-use super::{Cell, Column, SharedTask, library, no_verdict, unlike};
+use super::alike::{library, other_tier, remark, unlike};
+use super::{Cell, Column, SharedTask, no_verdict, words};
 use crate::Evidence;
 use crate::analysis::{Report, Row, STOPPED};
 use crate::paired::{NO_TASK, is_of};
@@ -37,7 +38,7 @@ pub struct Change {
     pub verdict: Verdict,
     /// How that is known.
     pub grounds: Grounds,
-    /// Why nothing can be told, and how a build failed.
+    /// Why nothing can be told, how a build failed, and what else a reader must know.
     pub advice: Option<String>,
     /// Whether a build failed at the task: it refused the work, gave a wrong answer, lost a process, or has other words for it.
     pub broken: bool,
@@ -119,7 +120,7 @@ struct Side<'a> {
     cell: &'a Cell,
 }
 
-/// All changes of a task: in each paired run, and from the first run on a machine to each later one of the same. A column may be the first for one task and
+/// All changes of a task: in each paired run, and from the first run on a machine, by the same tier if there is one, to each later one of the same. A column may be the first for one task and
 /// not for another, so it is the dates that say which is earlier.
 pub(super) fn of(columns: &[Column], task: &SharedTask) -> Vec<Change> {
     let sides = task.filled().filter_map(|(column, cell)| {
@@ -131,7 +132,8 @@ pub(super) fn of(columns: &[Column], task: &SharedTask) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, side) in sides.iter().enumerate() {
         changes.extend(paired(side));
-        let first = sides[..at].iter().find(|first| first.report.machine.same_as(&side.report.machine));
+        let earlier = || sides[..at].iter().filter(|first| first.report.machine.same_as(&side.report.machine));
+        let first = earlier().find(|first| first.cell.tier == side.cell.tier).or_else(|| earlier().next());
         changes
             .extend(first.filter(|first| first.cell.digest != side.cell.digest).and_then(|first| bridged(first, side)));
     }
@@ -223,7 +225,7 @@ fn bridged(from: &Side<'_>, to: &Side<'_>) -> Option<Change> {
             return Some(Change { advice: Some(advice), broken: refused.is_some(), ..change });
         }
     }
-    if let Some(why) = unlike(from.cell, to.cell) {
+    if let Some(why) = other_tier(from.cell, to.cell).or_else(|| unlike(from.cell, to.cell)) {
         return Some(Change { advice: Some(why), ..change });
     }
     let mut bridges = Vec::new();
@@ -246,6 +248,7 @@ fn bridged(from: &Side<'_>, to: &Side<'_>) -> Option<Change> {
         Some(doubt) => format!("{advice}: {doubt}"),
         None => advice.to_owned(),
     });
+    change.advice = both(change.advice, remark(from.cell, to.cell));
     change.grounds = Grounds::Bridges(bridges);
     Some(change)
 }
@@ -283,8 +286,8 @@ fn is_bridge(row: &Row, other: &Row, cell: &Cell, (earlier, later): (&Tool, &Too
     if (&one.build, &one.arm, &one.tuning, one.threads) != (&two.build, &two.arm, &two.tuning, two.threads) {
         return differs("build, arm or tuning");
     }
-    if one.timed != two.timed {
-        return differs("description of its timed call");
+    if let Some(why) = words::difference(one, two, ("the earlier run", "the later one")) {
+        return Err(Some(format!("{}: {why}", row.subject)));
     }
     // What is linked in is compiled anew with each build.
     if one.object_sha256.is_none() && (&earlier.rustc, &earlier.build) != (&later.rustc, &later.build) {

@@ -25,9 +25,8 @@ pub fn slopes(comparison: &Comparison) -> Option<Figure> {
         return None;
     }
     let columns = comparison.columns.iter();
-    let columns = columns.map(|column| {
-        format!("{}: {}, candor {}, {}", column.label, column.machine().line(), column.commits(), column.runs())
-    });
+    let columns = columns
+        .map(|column| format!("{}: {}, candor {}, {}", column.label, column.line(), column.commits(), column.runs()));
     let caption = format!("{HOW_TO_READ} {}.", columns.collect::<Vec<_>>().join("; "));
     let mut figure = Figure::titled("slopes", "How many times faster the baseline is, column by column", caption);
     figure.heading((16.0, 26.0), figure.title.clone());

@@ -7,6 +7,7 @@ use crate::plan::{FEWEST_ROUNDS, MOST_PROCESSES, MOST_ROUNDS, TaskPlan, control_
 use crate::{Evidence, LabError};
 use base16ct::lower;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -249,6 +250,26 @@ impl Run {
         self.tasks.push(task);
         Ok(())
     }
+}
+
+/// Refuses two runs whose files have one name: reports and their files tell runs apart by it. The very same run may be given twice.
+///
+/// # Errors
+///
+/// The second of the two, with the path of the first.
+pub fn refuse_namesakes<'a>(runs: impl Iterator<Item = (&'a Path, &'a Run)>) -> Result<(), LabError> {
+    let mut seen: BTreeMap<&str, (&Path, &Run)> = BTreeMap::new();
+    for (path, run) in runs {
+        let (first, other) = seen.entry(&run.name).or_insert((path, run));
+        if other.sha256 != run.sha256 {
+            let why = format!(
+                "another run than {} under the same file name, by which reports tell runs apart: rename one of them",
+                first.display()
+            );
+            return Err(LabError::RunFile { path: path.to_path_buf(), line: 1, why });
+        }
+    }
+    Ok(())
 }
 
 /// Whether a subject says what it used where the run says that all do, and nothing that its machine has not.

@@ -24,6 +24,9 @@ pub(crate) const WATCHED: &str = "instructions";
 /// The setting of a run whose default tier was asked for by name, in an environment variable of this name.
 pub(crate) const TIER: &str = "CANDOR_CPU";
 
+/// The setting of a run whose baseline was asked for by name.
+pub(crate) const BASELINE: &str = "baseline";
+
 /// How a date is written.
 pub(crate) const DATE: &str = "%Y-%m-%dT%H:%M:%SZ";
 
@@ -99,6 +102,19 @@ impl Manifest {
     pub fn began(&self) -> Option<SystemTime> {
         let began: Timestamp = self.date.parse().ok()?;
         (began.strftime(DATE).to_string() == self.date).then(|| began.into())
+    }
+
+    /// The subject that the run was told to take for the baseline, as the settings say, or in runs from before 2026-11-29 the command line.
+    pub fn asked_baseline(&self) -> Option<&str> {
+        const FLAG: &str = "--baseline";
+        let words = self.command.iter().take_while(|word| *word != "--");
+        let mut values = words.zip(self.command.iter().skip(1).map(Some).chain([None])).filter_map(|(word, next)| {
+            match word.strip_prefix(FLAG)? {
+                "" => next.map(String::as_str),
+                value => value.strip_prefix('='),
+            }
+        });
+        self.settings.get(BASELINE).map(String::as_str).or_else(|| values.next())
     }
 
     /// Day and CPU: how the name of the run's file begins.
@@ -384,6 +400,21 @@ pub struct Seal {
 mod tests {
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn the_settings_or_an_old_command_line_say_who_was_asked_to_be_the_baseline() {
+        let run =
+            |line: &str| Manifest { command: line.split(' ').map(str::to_owned).collect(), ..Manifest::default() };
+        assert_eq!(run("candor run t --baseline candor@avx2 --quick").asked_baseline(), Some("candor@avx2"));
+        assert_eq!(run("candor run t --baseline=candor@avx2").asked_baseline(), Some("candor@avx2"));
+        for line in
+            ["candor run t", "candor run t --baselines x", "candor run -- --baseline x", "candor run --baseline"]
+        {
+            assert_eq!(run(line).asked_baseline(), None, "{line}");
+        }
+        let settings = BTreeMap::from([(BASELINE.to_owned(), "candor@sha".to_owned())]);
+        assert_eq!(Manifest { settings, ..run("candor rerun r.jsonl") }.asked_baseline(), Some("candor@sha"));
+    }
 
     #[test]
     fn a_date_is_what_candor_writes_or_none() {

@@ -4,6 +4,7 @@
 //! The seed itself can't be derived, nor what it does not decide: times, what failed or died, how many rounds and processes were planned, and who the subjects
 //! are. Whoever makes that up and seals the file again is stopped by a signature only (METHOD.md).
 
+use super::copies::are_telling;
 use super::read::Run;
 use super::record::*;
 use crate::Evidence;
@@ -29,8 +30,10 @@ pub(super) struct Replay {
     measured: Duration,
     /// Tasks and subjects whose times are virtual.
     simulated: BTreeSet<(String, String)>,
-    /// Digests of the times of every block, each with its task.
+    /// Digests of the times of every block, each with its task, and of each subject in it where they are telling.
     times: BTreeSet<u64>,
+    /// The step of the clock.
+    quantum: u64,
 }
 
 impl Replay {
@@ -59,7 +62,7 @@ impl Replay {
                 return Err(format!("no line says where {unknown} of task {} comes from", task.task));
             }
         }
-        let Manifest { seed, processes, .. } = run.manifest;
+        let Manifest { seed, processes, clock_quantum_ns: quantum, .. } = run.manifest;
         // A self-test has no tasks: it consists of trials.
         if !run.tasks.is_empty() && comparisons != run.manifest.comparisons {
             return Err(format!(
@@ -78,7 +81,7 @@ impl Replay {
             [subject.clone(), control_of(subject)].map(|subject| (task.clone(), subject))
         };
         let simulated = virtual_times.flat_map(names).collect();
-        Ok(Self { schedule, planned, measured: Duration::ZERO, simulated, times: BTreeSet::new() })
+        Ok(Self { schedule, planned, measured: Duration::ZERO, simulated, times: BTreeSet::new(), quantum })
     }
 
     /// Accepts a block only if it is due, and every number that the analysis indexes or divides by is present and makes sense.
@@ -149,12 +152,19 @@ impl Replay {
         for ns in epochs.iter().copied().chain(phases).flatten() {
             self.measured = self.measured.saturating_add(Duration::from_nanos(*ns));
         }
-        let mut digest = DefaultHasher::new();
-        (&block.task, &epochs).hash(&mut digest);
-        match epochs.is_empty() || self.times.insert(digest.finish()) {
-            true => Ok(()),
-            false => Err(format!("process {} of task {} has the very times of another", block.process, block.task)),
+        if !epochs.is_empty() && !self.times.insert(digest(&(&block.task, &epochs))) {
+            return Err(format!("process {} of task {} has the very times of another", block.process, block.task));
         }
+        // One subject's are enough, under whatever name.
+        for (name, ns) in block.ns.iter().filter(|(name, ns)| clocked(name) && are_telling(ns, self.quantum)) {
+            if !self.times.insert(digest(&(&block.task, ns))) {
+                let Block { process, task, .. } = block;
+                return Err(format!(
+                    "{name} has in process {process} of task {task} the very times of another process or subject"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Accepts a process that died only if it was due.
@@ -220,4 +230,10 @@ pub(super) fn trials(end: &End, run: &Run) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+fn digest(of: &impl Hash) -> u64 {
+    let mut digest = DefaultHasher::new();
+    of.hash(&mut digest);
+    digest.finish()
 }

@@ -13,6 +13,7 @@ pub(crate) fn settings(directory: &Path) -> Settings {
         processes: 6.into(),
         seed: Some(1),
         subjects: Vec::new(),
+        baseline: None,
         directory: directory.into(),
         layout: None,
         repeats: None,

@@ -6,7 +6,7 @@
 use super::super::csv::line;
 use super::super::json::number;
 use crate::analysis::{Report, Row};
-use crate::compare::{Change, Comparison, Fate, Grounds, Quoted, SharedTask};
+use crate::compare::{Change, Comparison, Fate, Grounds, Line, Quoted, SharedTask};
 use serde_json::{Value, json};
 
 const HEAD: [&str; 21] = [
@@ -78,7 +78,7 @@ pub(super) fn csv(comparison: &Comparison) -> String {
                 );
                 if let Some(known) = task.rows.iter().find(|known| known.subject == row.subject) {
                     fields.push(("together", known.fate.word().to_owned()));
-                    fields.extend(reason(&known.fate).map(|why| ("reason", why)));
+                    fields.extend(reason(known).map(|why| ("reason", why)));
                 }
                 put(&fields);
                 for phase in &row.phases {
@@ -138,7 +138,7 @@ pub(super) fn json(comparison: &Comparison, quoted: &[Quoted]) -> String {
             .iter()
             .map(|report| json!({ "run": report.run, "date": report.date, "commit": report.commit, "paired": report.paired }))
             .collect();
-        json!({ "column": column.label, "cpu": column.machine().short_name(), "machine": column.machine(), "runs": runs })
+        json!({ "column": column.label, "cpu": column.machine().short_name(), "machine": column.machine(), "tier": column.tier(), "runs": runs })
     });
     let mut value = json!({
         "schema": 1,
@@ -163,10 +163,11 @@ fn of_run(comparison: &Comparison, run: &str, what: fn(&Report) -> &String) -> S
     reports.next().map_or_else(String::new, |(_, report)| what(report).clone())
 }
 
-fn reason(fate: &Fate) -> Option<String> {
-    match fate {
+/// Why a row is not compared, or what is to be known of it.
+fn reason(known: &Line) -> Option<String> {
+    match &known.fate {
         Fate::NotCompared(why) => Some(why.clone()),
-        _ => None,
+        _ => (!known.remarks.is_empty()).then(|| known.remarks.join("; ")),
     }
 }
 
@@ -183,7 +184,7 @@ fn rows<'a>(comparison: &'a Comparison, task: &'a SharedTask) -> impl Iterator<I
                 Some(value)
             })
             .collect();
-        json!({ "task": task.task, "subject": known.subject, "together": known.fate.word(), "reason": reason(&known.fate), "cells": cells })
+        json!({ "task": task.task, "subject": known.subject, "together": known.fate.word(), "reason": reason(known), "cells": cells })
     })
 }
 

@@ -24,12 +24,28 @@ pub(super) fn text(sections: &[Section], columns: Option<usize>) -> String {
                     cells.map(|(at, piece)| if at == 0 { format!("  {}", piece.text) } else { piece.text.clone() }),
                 );
             }
-            out += &table.text(columns);
+            match columns {
+                Some(columns) if !table.fits(columns) => out += &stacked(&section.rows, columns),
+                _ => out += &table.text(columns),
+            }
         }
         out += &section.notes.iter().map(|note| paragraph("  ", note, columns)).collect::<String>();
         out.push('\n');
     }
     out
+}
+
+/// A table that is too wide for the terminal: below each row's first field the others, each with the head of its column.
+fn stacked(rows: &[Vec<Piece>], columns: usize) -> String {
+    let Some((head, rows)) = rows.split_first() else { return String::new() };
+    let below =
+        |(head, piece): (&Piece, &Piece)| paragraph("    ", &format!("{}: {}", head.text, piece.text), Some(columns));
+    let stack = rows.iter().filter_map(|row| {
+        let (first, others) = row.split_first()?;
+        let told = head.iter().skip(1).zip(others).filter(|(_, piece)| !piece.text.is_empty());
+        Some(paragraph("  ", &first.text, Some(columns)) + &told.map(below).collect::<String>())
+    });
+    stack.collect()
 }
 
 pub(super) fn markdown(sections: &[Section]) -> String {

@@ -21,7 +21,7 @@ pub(super) fn of(comparison: &Comparison, quoted: &[Quoted]) -> Vec<Section> {
 fn columns(comparison: &Comparison) -> Section {
     let head = ["column", "machine", "candor", "measured", "runs"].map(Piece::words).to_vec();
     let row = |column: &crate::compare::Column| {
-        let of = [column.label.clone(), column.machine().line(), column.commits(), column.dates(), column.runs()];
+        let of = [column.label.clone(), column.line(), column.commits(), column.dates(), column.runs()];
         of.map(Piece::words).to_vec()
     };
     let mut notes = vec![
@@ -160,6 +160,10 @@ fn reasons(comparison: &Comparison, task: &SharedTask) -> Vec<String> {
         }
     }
     reasons.extend(said.into_iter().map(|(why, subjects)| format!("{} not compared: {why}", subjects.join(", "))));
+    let mut remarks: Vec<&String> = task.rows.iter().flat_map(|line| &line.remarks).collect();
+    remarks.sort_unstable();
+    remarks.dedup();
+    reasons.extend(remarks.into_iter().cloned());
     reasons
 }
 
