@@ -160,6 +160,16 @@ fn a_relay_that_can_not_listen_leaves_no_keys_behind() {
     let output = Command::new(CANDOR).args(relay).current_dir(dir.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(!dir.path().join("keys").exists());
+    let authority = "127.0.0.1:1/F7FB9FD1811AE912462DC8982B2181338516466F";
+    let with_tor = [&relay[..], &["--tor-keys", "rsa", "--tor-authority", authority]].concat();
+    let output = Command::new(CANDOR).args(&with_tor).current_dir(dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(["keys", "rsa"].iter().all(|name| !dir.path().join(name).exists()));
+    // Neither are any made for a relay that could never be listed.
+    let output = Command::new(CANDOR).args(with_tor).args(["--name", "my-relay"]).current_dir(dir.path()).output();
+    let output = output.unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("1 to 19 letters and digits"), "{output:?}");
+    assert!(["keys", "rsa"].iter().all(|name| !dir.path().join(name).exists()));
     // Keys that were there stay.
     let (old, _) = daemon(&["onion", "relay", "--keys", "keys"], dir.path());
     drop(old);

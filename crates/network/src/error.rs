@@ -210,6 +210,14 @@ pub enum Error {
         /// What was tried, and what went wrong each time.
         why: String,
     },
+    /// The last consensus that could be had has ended, and nothing is built by it any more.
+    #[error(
+        "the newest consensus ended {ago} s ago, and no directory has given a newer one; see the log, and this machine's clock"
+    )]
+    ConsensusEnded {
+        /// Seconds since its end.
+        ago: u64,
+    },
     /// A part of ours, or the operating system, is out of order.
     #[error("{0}")]
     Internal(String),

@@ -33,17 +33,36 @@ where
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     let _ = tcp.set_nodelay(true);
-    let mut tcp = TimeoutStream::new(tcp);
-    tcp.set_read_timeout(Some(patience));
-    tcp.set_write_timeout(Some(patience));
+    answer(tcp, patience, most_head, true, service).await;
+}
+
+/// The same on any stream, whose other side may go on reading when it has said all, or not.
+pub(crate) async fn answer<T, S, B>(stream: T, patience: Duration, most_head: usize, half_close: bool, service: S)
+where
+    T: AsyncRead + AsyncWrite,
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    B: Body + 'static,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_read_timeout(Some(patience));
+    stream.set_write_timeout(Some(patience));
     let answered = server::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
         .max_buf_size(most_head)
         .keep_alive(false)
-        .half_close(true)
-        .serve_connection(TokioIo::new(Box::pin(tcp)), service);
+        .half_close(half_close)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
     let _ = answered.await;
+}
+
+/// The client's side, with its bounds.
+pub(crate) fn client() -> hyper::client::conn::http1::Builder {
+    let mut builder = hyper::client::conn::http1::Builder::new();
+    builder.max_headers(MOST_HEADERS).max_buf_size(MOST_HEAD);
+    builder
 }
 
 /// An `http` URL.
@@ -162,10 +181,8 @@ pub(crate) async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     patience: Duration,
     sink: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<Answer, Error> {
-    let mut builder = hyper::client::conn::http1::Builder::new();
-    builder.max_headers(MOST_HEADERS).max_buf_size(MOST_HEAD);
     let wrong = |error: hyper::Error| broken(url, &error);
-    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(wrong)?;
+    let (mut sender, connection) = client().handshake(TokioIo::new(stream)).await.map_err(wrong)?;
     let request = request
         .header(HOST, &url.authority)
         .header(USER_AGENT, "candor")

@@ -22,7 +22,9 @@ use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
 use candor_onion::directory;
 use candor_onion::handshake::HandshakeType;
-use candor_onion::link::{RelayIdentity, RsaIdentity};
+use candor_onion::link::RelayIdentity;
+#[cfg(feature = "tor")]
+use candor_tor_directory::RelayKey;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -30,6 +32,8 @@ use std::iter::Peekable;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::Lines;
+#[cfg(feature = "tor")]
+use std::sync::Arc;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -94,8 +98,9 @@ pub struct RelayKeys {
     id: [u8; 32],
     /// Those that are listed, and then older ones that are still accepted.
     onion: Vec<OnionSet>,
-    /// SHA-1 of an RSA identity, and that identity, for networks of C tor's. No file of ours keeps it.
-    rsa: Option<([u8; 20], RsaIdentity)>,
+    /// The RSA identity, for networks of C tor's. No file of ours keeps it.
+    #[cfg(feature = "tor")]
+    rsa: Option<Arc<RelayKey>>,
     /// The file that keeps them.
     path: Option<PathBuf>,
 }
@@ -127,7 +132,14 @@ impl RelayKeys {
 
     fn new(identity: Zeroizing<[u8; 32]>, onion: Vec<OnionSet>) -> Result<Self, Error> {
         let id = *RelayIdentity::from_seeds(&identity, &[0; 32], &[0; 32], 0).id();
-        Ok(Self { identity, id, onion, rsa: None, path: None })
+        Ok(Self {
+            identity,
+            id,
+            onion,
+            #[cfg(feature = "tor")]
+            rsa: None,
+            path: None,
+        })
     }
 
     /// The keys in the file, or fresh ones that are then in the file. A relay that is started with them keeps the file up to date.
@@ -148,14 +160,22 @@ impl RelayKeys {
         Ok(keys)
     }
 
-    /// The same keys with an RSA identity, by which C tor's clients and relays know the relay beside the other: `fingerprint` is SHA-1 of it, and what `ntor` names it by.
+    /// The same keys with an RSA identity, by which C tor's clients and relays know the relay beside the other.
+    #[cfg(feature = "tor")]
     #[must_use]
-    pub fn with_rsa(self, fingerprint: [u8; 20], identity: RsaIdentity) -> Self {
-        Self { rsa: Some((fingerprint, identity)), ..self }
+    pub(crate) fn with_rsa(self, key: Arc<RelayKey>) -> Self {
+        Self { rsa: Some(key), ..self }
     }
 
+    /// SHA-1 of the RSA identity, which `ntor` names the relay by.
+    #[cfg(feature = "tor")]
     fn fingerprint(&self) -> Option<[u8; 20]> {
-        self.rsa.as_ref().map(|(fingerprint, _)| *fingerprint)
+        self.rsa.as_ref().map(|key| key.fingerprint())
+    }
+
+    #[cfg(not(feature = "tor"))]
+    fn fingerprint(&self) -> Option<[u8; 20]> {
+        None
     }
 
     fn load(path: &Path, file: File) -> Result<Self, Error> {
@@ -289,13 +309,15 @@ impl RelayKeys {
         OnionSecrets::offer(&sets, &self.id, self.fingerprint(), handshakes)
     }
 
-    /// The identity with fresh keys below it, for links made from now on.
+    /// The identity with fresh keys below it, and fresh certificates of the RSA identity if there is one, for links made from now on.
     pub(crate) fn link_identity(&self, now: u64) -> Result<RelayIdentity, Error> {
         let identity = RelayIdentity::from_seeds(&self.identity, &*random()?, &*random()?, now);
-        Ok(match &self.rsa {
-            Some((_, rsa)) => identity.with_rsa(rsa.clone()),
-            None => identity,
-        })
+        #[cfg(feature = "tor")]
+        if let Some(key) = &self.rsa {
+            let shown = key.for_links(&self.id, now).map_err(|error| Error::Internal(error.to_string()))?;
+            return Ok(identity.with_rsa(shown));
+        }
+        Ok(identity)
     }
 
     /// Whether onion keys have to be made, dated anew or dropped. Ask only by a clock that is believed.

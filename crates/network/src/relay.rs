@@ -17,6 +17,7 @@ mod attempts;
 mod circuit;
 mod creation;
 mod crowds;
+mod directory;
 mod exit;
 mod extension;
 mod fair;
@@ -51,7 +52,7 @@ use crate::prefix::Prefix;
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::tls::Connector;
 use crate::{Error, files};
-use candor_onion::directory::{self, Consensus};
+use candor_onion::directory::{Consensus, Relay as DirectoryRelay};
 use candor_onion::handshake::HandshakeType;
 use journal::Journal;
 use links::Links;
@@ -91,7 +92,7 @@ pub struct RelayConfig {
     pub test_networks: Vec<Prefix>,
     /// A file that always has the relay's current line for a relay list.
     pub entry: Option<PathBuf>,
-    /// An HTTP directory of Tor's (its `DirPort`), which C tor's clients want of every guard: streams by BEGIN_DIR lead there. Without it the relay has no directory.
+    /// An HTTP directory of Tor's (its `DirPort`), which C tor's clients want of every guard: what they ask for by BEGIN_DIR is asked for there. Without it the relay has no directory.
     pub tor_directory: Option<SocketAddr>,
     /// How often keys are renewed.
     pub renewal: Renewal,
@@ -163,7 +164,7 @@ pub struct RelayHeld {
     pub attempts: usize,
     /// Circuit numbers on all links. A circuit that goes on to another relay has two.
     pub circuits: usize,
-    /// Connections of the exit, open or being opened.
+    /// Connections of the exit, open or being opened, and directory requests.
     pub streams: usize,
     /// Cells queued on links, and pieces of data unread in streams.
     pub cells: usize,
@@ -199,7 +200,7 @@ struct Shared {
     clock: Clock,
     limits: RelayLimits,
     policy: Policy,
-    /// Where BEGIN_DIR leads.
+    /// Where what BEGIN_DIR asks for is to be had.
     tor_directory: Option<SocketAddr>,
     journal: Journal,
     keyring: Keyring,
@@ -210,6 +211,7 @@ struct Shared {
     pool: Pool,
     budget: Arc<Budget>,
     streams: Arc<Streams>,
+    directory_streams: Arc<Streams>,
     lookups: Lookups,
     /// For link handshakes with strangers.
     turns: Turns,
@@ -253,7 +255,9 @@ impl Relay {
             Keyring::new(keys, config.name, address, config.handshakes, policy, config.entry, config.renewal, at)?;
         let journal = Journal::new(config.log, limits.log_lines);
         let lookups = if config.policy.is_empty() { 0 } else { lookups::MOST_SOCKETS };
-        let needed = [limits.streams, lookups, 64].into_iter().fold(limits.links, usize::saturating_add) as u64;
+        let needed = [limits.streams, limits.directory_streams, lookups, 64]
+            .into_iter()
+            .fold(limits.links, usize::saturating_add) as u64;
         if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {
             journal.tell(&RelayEvent::FewFiles { allowed, needed });
         }
@@ -273,6 +277,7 @@ impl Relay {
             pool: Pool::start(onion_keys, limits.handshake_threads, limits.handshake_queue)?,
             budget: Budget::new(limits.cells),
             streams: Streams::new(limits.streams),
+            directory_streams: Streams::with_share(limits.directory_streams, limits.directory_streams_per_payer),
             lookups: Lookups::new(),
             unproven: Turns::one_by_one(),
             turns: Turns::new(tokio::runtime::Handle::current().metrics().num_workers()),
@@ -321,7 +326,7 @@ impl Relay {
     /// The same, from a consensus.
     pub fn know_consensus(&self, consensus: &Consensus) {
         let relays = consensus.relays.iter().map(|listed| &listed.relay);
-        let address = |relay: &directory::Relay| relay.addresses.first().copied();
+        let address = |relay: &DirectoryRelay| relay.addresses.first().copied();
         self.know_these(relays.filter_map(|relay| Some((relay.identity, address(relay)?, None))));
     }
 
@@ -410,7 +415,7 @@ impl Shared {
             half_open: self.networks.half_open(),
             attempts: self.links.attempts(),
             circuits: self.links.all().iter().map(|link| link.count()).sum(),
-            streams: self.streams.count(),
+            streams: self.streams.count() + self.directory_streams.count(),
             cells: self.budget.used(),
         }
     }

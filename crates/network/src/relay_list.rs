@@ -34,7 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct RelayList {
     relays: Vec<ListedRelay>,
-    signed_at: Option<u64>,
+    /// When a consensus was signed, and when it ends.
+    times: Option<(u64, u64)>,
 }
 
 /// A relay as others know it; its keys are parsed.
@@ -103,7 +104,7 @@ impl RelayList {
             }
             relays.push(relay);
         }
-        Ok(Self { relays, signed_at: None })
+        Ok(Self { relays, times: None })
     }
 
     /// The relays, in the list's order.
@@ -157,23 +158,44 @@ impl RelayList {
             Some(ListedRelay { family_number: listed.family, ..relay })
         };
         let relays = consensus.relays.iter().filter_map(listed).collect();
-        Self { relays, signed_at: Some(consensus.times.valid_after) }
+        Self { relays, times: Some((consensus.times.valid_after, consensus.times.valid_until)) }
     }
 
-    /// Relays of Tor's, as a consensus says that was signed at that time, in seconds since 1970.
+    /// Relays of Tor's, as a consensus says that was signed and ends at these times, in seconds since 1970.
     #[cfg(feature = "tor")]
-    pub(crate) fn signed(relays: Vec<ListedRelay>, at: u64) -> Self {
-        Self { relays, signed_at: Some(at) }
+    pub(crate) fn signed(relays: Vec<ListedRelay>, at: u64, until: u64) -> Self {
+        Self { relays, times: Some((at, until)) }
     }
 
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
-        Self { relays, signed_at: None }
+        Self { relays, times: None }
+    }
+
+    /// The identities of relays that are [called](ListedRelay::is_called) so, as far as they are in the list.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if several relays are called by one name: names are anybody's.
+    pub(crate) fn called(&self, names: &[String]) -> Result<Vec<[u8; 32]>, Error> {
+        let mut found = Vec::new();
+        for name in names {
+            let mut called = self.relays.iter().filter(|relay| relay.is_called(name));
+            found.extend(called.next().map(|relay| relay.identity));
+            if called.next().is_some() {
+                return Err(Error::Path(format!("several relays are called `{name}`; say the identity of one")));
+            }
+        }
+        Ok(found)
     }
 
     /// When the authorities signed it, in seconds since 1970, if it is a consensus's.
     pub fn signed_at(&self) -> Option<u64> {
-        self.signed_at
+        self.times.map(|(at, _)| at)
+    }
+
+    /// When it ends, in seconds since 1970, if it is a consensus's.
+    pub fn valid_until(&self) -> Option<u64> {
+        self.times.map(|(_, until)| until)
     }
 }
 
@@ -373,9 +395,13 @@ impl ListedRelay {
         self.rsa_identity.as_ref()
     }
 
-    /// Whether that is its name or the beginning of its identity, eight digits or more.
+    /// Whether that is its name, the beginning of its identity, eight digits or more, or `$` and its RSA identity. Several relays may have one name.
     pub fn is_called(&self, wanted: &str) -> bool {
-        self.line.name.as_deref() == Some(wanted) || (wanted.len() >= 8 && self.line.identity.starts_with(wanted))
+        let digits = wanted.to_ascii_lowercase();
+        let rsa = || digits.strip_prefix('$').and_then(array).is_some_and(|rsa| self.rsa_identity == Some(rsa));
+        self.line.name.as_deref() == Some(wanted)
+            || (digits.len() >= 8 && base16ct::lower::encode_string(&self.identity).starts_with(&digits))
+            || rsa()
     }
 
     /// The handshakes that it offers.
@@ -511,6 +537,28 @@ mod tests {
         assert!(numbered(3).is_family_of(&numbered(3)) && !numbered(3).is_family_of(&numbered(4)));
         assert!(!numbered(0).is_family_of(&numbered(0)));
         assert_eq!((ada.bandwidth(), ada.with_bandwidth(7).bandwidth()), (1000, 7));
+    }
+
+    #[test]
+    fn a_relay_is_called_by_its_identities_and_by_a_name_only_if_nobody_else_has_it() {
+        let (ada, eve) = (line(), line());
+        let rsa = "0123456789abcdef0123456789ABCDEF01234567";
+        let with_rsa = ada.replacen("\"handshakes\"", &format!("\"rsa_identity\":\"{rsa}\",\"handshakes\""), 1);
+        let alone = RelayList::parse(&with_rsa).unwrap();
+        let identity = *alone.relays()[0].identity();
+        let digits = base16ct::lower::encode_string(&identity);
+        let (upper, part, rsa) = (digits.to_uppercase(), digits[..8].to_owned(), format!("${rsa}"));
+        for name in ["ada", &digits, &upper, &part, &rsa, &rsa.to_uppercase()] {
+            assert_eq!(alone.called(&[name.to_owned()]).unwrap(), [identity], "{name}");
+        }
+        for nobody in ["Ada", &digits[..7], &rsa[..40], "$", ""] {
+            assert!(alone.called(&[nobody.to_owned()]).unwrap().is_empty(), "{nobody}");
+        }
+        // Somebody else takes the name.
+        let both = RelayList::parse(&format!("{with_rsa}\n{eve}")).unwrap();
+        let error = both.called(&["ada".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("several relays are called `ada`"), "{error}");
+        assert_eq!(both.called(&[digits, rsa]).unwrap(), [identity; 2]);
     }
 
     #[test]

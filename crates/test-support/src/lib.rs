@@ -11,6 +11,7 @@
 //! | `c_abi` (feature `c-abi`) | a library for C against its header, under AddressSanitizer and valgrind |
 //! | `browser` (feature `browser`) | drives headless Chromium |
 //! | `runs` (feature `runs`) | seals forged run files |
+//! | `tor` (feature `tor`) | authorities of Tor's that sign what a test wants |
 //! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
 //! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that misbehave on purpose: draw from a script, or send what no honest side would |
 //!
@@ -33,6 +34,8 @@ pub mod browser;
 pub mod c_abi;
 #[cfg(feature = "runs")]
 pub mod runs;
+#[cfg(feature = "tor")]
+pub mod tor;
 #[cfg(feature = "vectors")]
 pub mod vectors;
 

@@ -2,15 +2,15 @@
 
 use crate::Error;
 use crate::authorities::{Identity, MOST_AUTHORITIES};
-use crate::items::{Item, Items, Once, hexadecimal};
+use crate::items::{Item, Items, Once, hexadecimal, pieces};
 use crate::rsa_key::RsaKey;
-use crate::time;
+use crate::time::{self, SKEW};
 use digest::Digest;
 use sha1::Sha1;
 
 const DOCUMENT: &str = "authority certificate";
 /// The longest certificate. Those of C tor have 2,300 bytes.
-const MOST: usize = 1 << 14;
+pub const MOST_CERTIFICATE: usize = 1 << 14;
 const FIRST: &str = "dir-key-certificate-version";
 const LAST: &str = "dir-key-certification";
 
@@ -25,33 +25,36 @@ pub struct AuthorityCertificate {
 }
 
 impl AuthorityCertificate {
-    /// Reads certificates, one behind the other, and verifies their signatures.
+    /// The certificates of a text, one behind the other, each still unread.
     ///
     /// # Errors
-    /// [`Error::TooLong`], [`Error::TooMany`], [`Error::Syntax`], [`Error::Missing`], [`Error::Twice`], [`Error::Signature`].
-    pub fn parse_all(text: &str) -> Result<Vec<Self>, Error> {
-        let mut found = Vec::new();
+    /// [`Error::Syntax`] if it does not begin with one; [`Error::TooMany`].
+    pub fn split(text: &str) -> Result<Vec<&str>, Error> {
+        let found = pieces(DOCUMENT, text, FIRST)?;
+        match found.len() > MOST_AUTHORITIES {
+            true => Err(Error::TooMany { document: DOCUMENT, what: "certificates", most: MOST_AUTHORITIES }),
+            false => Ok(found),
+        }
+    }
+
+    /// Reads one, and verifies its signatures.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`], [`Error::Syntax`], [`Error::Missing`], [`Error::Twice`], [`Error::Signature`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
         let mut open: Option<Draft> = None;
-        for item in Items::new(DOCUMENT, text, MOST * MOST_AUTHORITIES)? {
+        let mut read = None;
+        for item in Items::new(DOCUMENT, text, MOST_CERTIFICATE)? {
             let item = item?;
-            let draft = match (open.take(), item.keyword) {
-                (None, FIRST) if found.len() == MOST_AUTHORITIES => {
-                    return Err(Error::TooMany { document: DOCUMENT, what: "certificates", most: MOST_AUTHORITIES });
-                }
-                (None, FIRST) => Draft::begin(&item)?,
+            match (open.take(), item.keyword) {
+                _ if read.is_some() => return Err(item.wrong("one certificate")),
+                (None, FIRST) => open = Some(Draft::begin(&item)?),
                 (None, _) => return Err(item.wrong("dir-key-certificate-version 3")),
-                (Some(draft), LAST) => {
-                    found.push(draft.end(&item, text)?);
-                    continue;
-                }
-                (Some(draft), _) => draft.with(&item)?,
-            };
-            open = Some(draft);
+                (Some(draft), LAST) => read = Some(draft.end(&item, text)?),
+                (Some(draft), _) => open = Some(draft.with(&item)?),
+            }
         }
-        match open {
-            Some(_) => Err(Error::Missing { document: DOCUMENT, keyword: LAST }),
-            None => Ok(found),
-        }
+        read.ok_or(Error::Missing { document: DOCUMENT, keyword: LAST })
     }
 
     /// The authority that it is of.
@@ -64,10 +67,15 @@ impl AuthorityCertificate {
         self.signing_key.fingerprint()
     }
 
-    /// Whether it holds at that time.
+    /// Whether it holds at that time. It may have been made up to an hour from then, since clocks differ.
     pub(crate) fn holds_at(&self, now: u64) -> bool {
-        (self.published..self.expires).contains(&now)
+        (self.published.saturating_sub(SKEW)..self.expires).contains(&now)
     }
+}
+
+/// Whose a certificate claims to be, whatever else is wrong with it.
+pub(crate) fn claimed(text: &str) -> Option<Identity> {
+    text.lines().find_map(|line| hexadecimal(line.strip_prefix("fingerprint ")?))
 }
 
 /// A certificate of which the beginning has been read.
@@ -99,7 +107,7 @@ impl Draft {
 
     fn with(mut self, item: &Item<'_>) -> Result<Self, Error> {
         match item.keyword {
-            FIRST => return Err(item.wrong("dir-key-certification before the next certificate")),
+            FIRST => return Err(item.wrong("one certificate")),
             "fingerprint" => {
                 const EXPECTED: &str = "fingerprint with 40 hexadecimal digits";
                 let [digits] = item.first(EXPECTED)?;

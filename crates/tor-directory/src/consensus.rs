@@ -1,12 +1,15 @@
 //! The consensus in the flavour `microdesc` (dir-spec, "Microdescriptor consensus").
 
 mod entry;
+mod flags;
 
 pub use entry::Relay;
+pub use flags::Flags;
 
 use crate::authorities::{Authorities, Identity, MOST_AUTHORITIES};
-use crate::certificate::AuthorityCertificate;
+use crate::certificates::Certificates;
 use crate::items::{Item, Items, Once, hexadecimal};
+use crate::time::SKEW;
 use crate::{Error, time};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
@@ -20,8 +23,6 @@ pub const MOST_CONSENSUS: usize = 16 << 20;
 pub const MOST_RELAYS: usize = 1 << 16;
 /// The most parameters of the network; C tor knows about 100.
 const MOST_PARAMETERS: usize = 1000;
-/// Seconds by which a consensus may begin in the future: clocks differ.
-const SKEW: u64 = 3600;
 
 /// Which relays there are, signed by a majority of the trusted authorities, and holding now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +38,17 @@ pub struct Consensus {
     pub parameters: BTreeMap<String, i32>,
     /// The relays, in ascending order of their RSA identities.
     pub relays: Vec<Relay>,
+    /// How many relays were left out because their entries can't be read. Authorities copy some of what a relay says of itself into its entry, so this costs no other relay its own.
+    pub left_out: usize,
 }
 
-/// A consensus as it came. Nothing of it can be used before [`Unverified::verify`].
+/// A consensus as it came. Nothing of it can be used before [`Unverified::verify`], and nothing is kept of its relays.
 #[derive(Clone, Debug)]
-pub struct Unverified {
+pub struct Unverified<'a> {
+    /// Without relays.
     consensus: Consensus,
+    /// Their entries, unread.
+    entries: &'a str,
     /// SHA-256 of what is signed.
     digest: [u8; 32],
     signatures: Vec<Signature>,
@@ -58,12 +64,12 @@ pub struct Signature {
     bytes: Vec<u8>,
 }
 
-impl Unverified {
-    /// Reads a consensus.
+impl<'a> Unverified<'a> {
+    /// Reads a consensus but for its relays' entries, of which the form, the number and the order are looked at.
     ///
     /// # Errors
     /// [`Error::TooLong`], [`Error::TooMany`], [`Error::Syntax`], [`Error::Missing`], [`Error::Twice`].
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &'a str) -> Result<Self, Error> {
         let mut reader = Reader::new();
         for item in Items::new(DOCUMENT, text, MOST_CONSENSUS)? {
             reader.take(&item?)?;
@@ -77,16 +83,11 @@ impl Unverified {
     }
 
     /// The consensus, if it holds at `now`, in seconds since 1970, and more than half of `authorities` have signed it by keys that `certificates` have. It may
-    /// begin up to an hour from now, since clocks differ.
+    /// begin up to an hour from now, since clocks differ. A relay whose entry can't be read is left out.
     ///
     /// # Errors
     /// [`Error::Time`], [`Error::UnderSigned`].
-    pub fn verify(
-        self,
-        authorities: &Authorities,
-        certificates: &[AuthorityCertificate],
-        now: u64,
-    ) -> Result<Consensus, Error> {
+    pub fn verify(self, authorities: &Authorities, certificates: &Certificates, now: u64) -> Result<Consensus, Error> {
         let Consensus { valid_after, valid_until, .. } = self.consensus;
         if valid_after > now.saturating_add(SKEW) || valid_until <= now {
             return Err(Error::Time { valid_after, valid_until, now });
@@ -103,26 +104,43 @@ impl Unverified {
         }
         let (good, known, threshold) = (good.len(), authorities.count(), authorities.threshold());
         match good >= threshold {
-            true => Ok(self.consensus),
+            true => Ok(with_relays(self.consensus, self.entries)),
             false => Err(Error::UnderSigned { good, known, threshold, why }),
         }
     }
 }
 
 impl Signature {
-    fn check(&self, digest: &[u8; 32], certificates: &[AuthorityCertificate], now: u64) -> Result<(), &'static str> {
-        let is_its = |certificate: &&AuthorityCertificate| {
-            certificate.identity == self.identity && *certificate.signing_key_digest() == self.signing_key
-        };
-        let certificate = certificates.iter().find(is_its).ok_or("no certificate for its signing key")?;
-        if !certificate.holds_at(now) {
-            return Err("the certificate of its signing key does not hold now");
-        }
+    fn check(&self, digest: &[u8; 32], certificates: &Certificates, now: u64) -> Result<(), String> {
+        let certificate = certificates.of(self, now)?;
         match certificate.signing_key.has_signed(digest, &self.bytes) {
             true => Ok(()),
-            false => Err("wrong signature"),
+            false => Err("wrong signature".to_owned()),
         }
     }
+}
+
+/// The consensus with the relays of these entries, whose form is known to be right.
+fn with_relays(mut consensus: Consensus, entries: &str) -> Consensus {
+    let mut open: Option<Result<Draft, Error>> = None;
+    let mut end = |open: Option<Result<Draft, Error>>| match open.map(|draft| draft.and_then(Draft::end)) {
+        Some(Ok(relay)) => consensus.relays.push(relay),
+        Some(Err(_)) => consensus.left_out += 1,
+        None => {}
+    };
+    for item in Items::new(DOCUMENT, entries, MOST_CONSENSUS).into_iter().flatten().flatten() {
+        match (item.keyword, &mut open) {
+            ("r", _) => end(open.replace(Draft::begin(&item))),
+            (_, Some(Ok(draft))) => {
+                if let Err(error) = draft.with(&item) {
+                    open = Some(Err(error));
+                }
+            }
+            _ => {}
+        }
+    }
+    end(open);
+    consensus
 }
 
 /// What has been read of a consensus.
@@ -133,8 +151,12 @@ struct Reader {
     fresh_until: Once<u64>,
     valid_until: Once<u64>,
     parameters: Once<BTreeMap<String, i32>>,
-    relay: Option<Draft>,
-    relays: Vec<Relay>,
+    /// How many relays there are, and the RSA identity of the last.
+    relays: usize,
+    last: Option<[u8; 20]>,
+    /// Where their entries begin, and end.
+    entries: Option<usize>,
+    footer: Option<usize>,
     /// Where the signed bytes end.
     signed: Option<usize>,
     signatures: Vec<Signature>,
@@ -159,8 +181,10 @@ impl Reader {
             fresh_until: Once::new(DOCUMENT, "fresh-until"),
             valid_until: Once::new(DOCUMENT, "valid-until"),
             parameters: Once::new(DOCUMENT, "params"),
-            relay: None,
-            relays: Vec::new(),
+            relays: 0,
+            last: None,
+            entries: None,
+            footer: None,
             signed: None,
             signatures: Vec::new(),
         }
@@ -178,13 +202,13 @@ impl Reader {
             }
             (Part::Head | Part::Relays, "r") => {
                 self.part = Part::Relays;
-                self.end_relay()?;
-                self.relay = Some(Draft::begin(item)?);
-                Ok(())
+                self.entries.get_or_insert(item.start);
+                self.relay(item)
             }
             (Part::Head | Part::Relays, "directory-footer") => {
                 self.part = Part::Footer;
-                self.end_relay()
+                self.footer = Some(item.start);
+                Ok(())
             }
             (Part::Footer | Part::Signatures, "directory-signature") => {
                 self.part = Part::Signatures;
@@ -194,9 +218,8 @@ impl Reader {
             (_, "directory-signature") => Err(item.wrong("directory-footer before the signatures")),
             (_, "network-status-version") => Err(item.wrong("one consensus")),
             (Part::Head, _) => self.head(item),
-            (Part::Relays, _) => self.relay.as_mut().map_or(Ok(()), |relay| relay.with(item)),
             (Part::Footer, "r") => Err(item.wrong("relays before directory-footer")),
-            (Part::Footer, _) => Ok(()),
+            (Part::Relays | Part::Footer, _) => Ok(()),
         }
     }
 
@@ -217,17 +240,17 @@ impl Reader {
         }
     }
 
-    fn end_relay(&mut self) -> Result<(), Error> {
-        let Some(draft) = self.relay.take() else { return Ok(()) };
-        let (line, relay) = draft.end()?;
-        if self.relays.len() == MOST_RELAYS {
+    fn relay(&mut self, item: &Item<'_>) -> Result<(), Error> {
+        let identity = entry::identity(item)?;
+        if self.relays == MOST_RELAYS {
             return Err(Error::TooMany { document: DOCUMENT, what: "relays", most: MOST_RELAYS });
         }
-        if self.relays.last().is_some_and(|last| last.rsa_identity >= relay.rsa_identity) {
+        if self.last.is_some_and(|last| last >= identity) {
             const EXPECTED: &str = "relays in ascending order of their RSA identities, each once";
-            return Err(Error::syntax(DOCUMENT, line, EXPECTED, &relay.nickname));
+            return Err(Error::syntax(DOCUMENT, item.line, EXPECTED, item.arguments().next().unwrap_or_default()));
         }
-        self.relays.push(relay);
+        self.relays += 1;
+        self.last = Some(identity);
         Ok(())
     }
 
@@ -255,7 +278,7 @@ impl Reader {
         Ok(())
     }
 
-    fn end(self, text: &str) -> Result<Unverified, Error> {
+    fn end(self, text: &str) -> Result<Unverified<'_>, Error> {
         if self.part == Part::Start {
             return Err(Error::Missing { document: DOCUMENT, keyword: "network-status-version" });
         }
@@ -266,10 +289,14 @@ impl Reader {
             fresh_until: self.fresh_until.required()?,
             valid_until: self.valid_until.required()?,
             parameters: self.parameters.get().cloned().unwrap_or_default(),
-            relays: self.relays,
+            relays: Vec::new(),
+            left_out: 0,
         };
+        // A consensus of no relays has no entries, and the signatures come behind a footer.
+        let entries = self.entries.zip(self.footer).map_or("", |(start, end)| &text[start..end]);
         Ok(Unverified {
             consensus,
+            entries,
             digest: Sha256::digest(&text.as_bytes()[..signed]).into(),
             signatures: self.signatures,
         })

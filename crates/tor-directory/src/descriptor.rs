@@ -6,7 +6,7 @@ use candor_onion::link::RelayIdentity;
 use candor_primitives::hash::Sha256;
 use digest::Digest;
 use sha1::Sha1;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
 /// Subprotocols that our relays speak (tor-spec, "Subprotocol versioning"); directory requests are passed on to a directory of C tor's, which speaks these. Onion services, conflux and padding machines are
 /// missing.
@@ -21,8 +21,6 @@ pub struct RouterDescriptor<'a> {
     pub nickname: &'a str,
     /// Where it takes links.
     pub address: SocketAddrV4,
-    /// Its address of IPv6, if it has one.
-    pub other_address: Option<SocketAddr>,
     /// Its Ed25519 identity, whose signing key signs.
     pub identity: &'a RelayIdentity,
     /// Its RSA identity.
@@ -82,9 +80,6 @@ impl RouterDescriptor<'_> {
         put(&mut text, &["identity-ed25519"]);
         put_object(&mut text, "ED25519 CERT", self.identity.signing_certificate());
         put(&mut text, &["master-key-ed25519", &Base64Unpadded::encode_string(self.identity.id())]);
-        if let Some(address) = self.other_address {
-            put(&mut text, &["or-address", &address.to_string()]);
-        }
         put(&mut text, &["platform candor", env!("CARGO_PKG_VERSION"), "on", std::env::consts::OS]);
         let protocols =
             if self.has_directory { [DIRECTORY_PROTOCOLS, PROTOCOLS].concat() } else { PROTOCOLS.to_owned() };

@@ -1,6 +1,6 @@
 //! Microdescriptors (dir-spec, "Computing microdescriptors").
 
-use crate::items::{Items, Once, hexadecimal, unpadded};
+use crate::items::{Items, Once, hexadecimal, pieces, unpadded};
 use crate::{Error, Ports};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
@@ -34,22 +34,7 @@ impl Microdescriptor {
     /// # Errors
     /// [`Error::Syntax`] if it does not begin with one.
     pub fn split(text: &str) -> Result<Vec<&str>, Error> {
-        let is_first = |rest: &str| rest.strip_prefix(FIRST).is_some_and(|rest| rest.starts_with(['\n', ' ']));
-        if !text.is_empty() && !is_first(text) {
-            return Err(Error::syntax(DOCUMENT, 1, FIRST, text.lines().next().unwrap_or_default()));
-        }
-        let mut found = Vec::new();
-        let mut start = 0;
-        for (at, _) in text.match_indices('\n') {
-            if is_first(&text[at + 1..]) {
-                found.push(&text[start..=at]);
-                start = at + 1;
-            }
-        }
-        if start < text.len() {
-            found.push(&text[start..]);
-        }
-        Ok(found)
+        pieces(DOCUMENT, text, FIRST)
     }
 
     /// SHA-256 of a microdescriptor's text.

@@ -3,6 +3,7 @@
 //! It is what Tor's consensus, its descriptors and `ntor` name a relay by. Keys of this size can be broken by whoever spends enough, and nothing of ours trusts them: a
 //! relay is authenticated by its Ed25519 identity.
 
+use crate::rsa_key::EXPONENT;
 use crate::{Error, x509};
 use candor_onion::link::RsaIdentity;
 use candor_onion::link::certificate::RsaCross;
@@ -12,7 +13,7 @@ use getrandom::SysRng;
 use rsa::pkcs1::{DecodeRsaPrivateKey, EncodeRsaPrivateKey, EncodeRsaPublicKey, LineEnding};
 use rsa::rand_core::UnwrapErr;
 use rsa::traits::PublicKeyParts;
-use rsa::{Pkcs1v15Sign, RsaPrivateKey};
+use rsa::{BoxedUint, Pkcs1v15Sign, RsaPrivateKey};
 use sha1::Sha1;
 use std::fmt;
 use zeroize::Zeroizing;
@@ -45,10 +46,13 @@ impl RelayKey {
     /// Reads an identity from PEM (PKCS#1).
     ///
     /// # Errors
-    /// [`Error::Key`] unless it is an RSA key of 1,024 bits.
+    /// [`Error::Key`] unless it is an RSA key of 1,024 bits with the exponent 65537.
     pub fn from_pem(pem: &str) -> Result<Self, Error> {
         let key = RsaPrivateKey::from_pkcs1_pem(pem);
         let key = key.map_err(|_| Error::Key("expected a secret key of RSA in PEM, `RSA PRIVATE KEY`".to_owned()))?;
+        if *key.e() != BoxedUint::from(EXPONENT) {
+            return Err(Error::Key(format!("key has another exponent than {EXPONENT}, which C tor wants")));
+        }
         match key.n().bits_vartime() as usize {
             BITS => Self::new(key),
             bits => Err(Error::Key(format!("key has {bits} bits; a relay's identity has {BITS}"))),

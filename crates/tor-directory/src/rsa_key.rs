@@ -7,7 +7,7 @@ use rsa::{BoxedUint, Pkcs1v15Sign, RsaPublicKey};
 use sha1::Sha1;
 
 /// The exponent of every key of Tor's.
-const EXPONENT: u64 = 65537;
+pub(crate) const EXPONENT: u64 = 65537;
 
 /// A public key.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! Times of the documents: `2026-11-27 19:31:35`, in UTC.
 
+/// Seconds by which a document may begin in the future: clocks differ.
+pub(crate) const SKEW: u64 = 3600;
+
 /// Seconds since 1970 of a date and a time of day.
 pub(crate) fn parse(date: &str, time: &str) -> Option<u64> {
     let [year, month, day] = numbers(date, '-', [4, 2, 2])?;

@@ -1,7 +1,8 @@
 //! Documents that C tor has written: read as they are, and refused when anything of them is changed.
 
 use candor_tor_directory::{
-    Authorities, AuthorityCertificate, Consensus, Error, MOST_MICRODESCRIPTOR, Microdescriptor, Unverified,
+    Authorities, AuthorityCertificate, Certificates, Consensus, Error, MOST_MICRODESCRIPTOR, Microdescriptor,
+    Unverified,
 };
 use proptest::prelude::*;
 
@@ -16,8 +17,14 @@ const IDENTITIES: [&str; 2] = ["F7FB9FD1811AE912462DC8982B2181338516466F", "E1DD
 const OTHER: &str = "0000000000000000000000000000000000000000";
 
 fn verify(text: &str, identities: &[&str], now: u64) -> Result<Consensus, Error> {
-    let certificates = AuthorityCertificate::parse_all(CERTIFICATES).unwrap();
-    Unverified::parse(text)?.verify(&Authorities::parse(identities)?, &certificates, now)
+    let (authorities, mut certificates) = (Authorities::parse(identities)?, Certificates::default());
+    certificates.take(CERTIFICATES, &authorities, now)?;
+    Unverified::parse(text)?.verify(&authorities, &certificates, now)
+}
+
+/// The certificates of a text, each as it is read.
+fn certificates(text: &str) -> Result<Vec<AuthorityCertificate>, Error> {
+    AuthorityCertificate::split(text)?.into_iter().map(AuthorityCertificate::parse).collect()
 }
 
 /// The text with the first `from` replaced.
@@ -104,22 +111,18 @@ fn a_consensus_holds_in_its_time_and_so_do_certificates() {
         Err(Error::Time { .. }) => false,
         Err(error) => panic!("{error}"),
     };
-    // The keys are 49 s older than the consensus, so an hour before it no certificate holds.
+    // The keys are 49 s older than the consensus: an hour before it they hold, too, as clocks differ.
     assert_eq!([VALID.start, VALID.end - 1, VALID.end].map(holds), [true, true, false]);
-    let early = verify(CONSENSUS, &IDENTITIES, VALID.start - 3600).unwrap_err();
-    assert!(early.to_string().contains("does not hold now"), "{early}");
-    assert!(!holds(VALID.start - 3601));
+    assert!(holds(VALID.start - 3600) && !holds(VALID.start - 3601));
 }
 
 #[test]
 fn certificates_are_verified_as_they_are_read() {
-    let all = AuthorityCertificate::parse_all(CERTIFICATES).unwrap();
+    let all = certificates(CERTIFICATES).unwrap();
     let identities: Vec<_> = all.iter().map(|one| base16ct::upper::encode_string(one.identity())).collect();
     assert_eq!(identities, [IDENTITIES[1], IDENTITIES[0]]);
-    assert_eq!(AuthorityCertificate::parse_all("").unwrap(), []);
-    let why = |from: &str, to: &str| {
-        AuthorityCertificate::parse_all(&edited(CERTIFICATES, from, to)).unwrap_err().to_string()
-    };
+    assert_eq!(certificates("").unwrap(), []);
+    let why = |from: &str, to: &str| certificates(&edited(CERTIFICATES, from, to)).unwrap_err().to_string();
     assert!(why("dir-key-expires 2027", "dir-key-expires 2028").ends_with("wrong signature `dir-key-certification`"));
     assert!(
         why("fingerprint E1", "fingerprint E2").contains("expected a fingerprint that is SHA-1 of dir-identity-key")
@@ -140,7 +143,7 @@ fn certificates_are_verified_as_they_are_read() {
     assert!(why(cross, "AAAAAAAA").ends_with("wrong signature `dir-key-crosscert`"));
     let cut = &CERTIFICATES[..CERTIFICATES.len() / 4];
     let cut = &cut[..=cut.rfind('\n').unwrap()];
-    assert!(AuthorityCertificate::parse_all(cut).is_err());
+    assert!(certificates(cut).is_err());
     // An authority's key of 1,024 bits: that of a relay's old onion key.
     let onion = MICRODESCRIPTORS.split_once("-----END").unwrap().0.strip_prefix("onion-key\n").unwrap();
     let identity = CERTIFICATES.split_once("dir-identity-key\n").unwrap().1.split_once("-----END").unwrap().0;
@@ -180,29 +183,8 @@ fn documents_out_of_form_are_refused_with_their_line() {
         ),
         (
             "r auth1 MU",
-            "r auth_1 MU",
-            "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth_1 MUajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127…`",
-        ),
-        (
-            "50709 56485\nm 5",
-            "0 56485\nm 5",
-            "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth1 MUajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127.…`",
-        ),
-        (
-            "\nm 5He",
-            "\nm 5H",
-            "consensus, line 23: expected m with 32 bytes in Base64; found `m 5HRd8UubSQgJ1r07MlNOiH1y4dWGt0I3RuQWcvLeug`",
-        ),
-        ("\nm 5He", "\nx 5He", "consensus has no line `m`"),
-        (
-            "w Bandwidth=3",
-            "w Bandwidth=x",
-            "consensus, line 27: expected w with Bandwidth= and a number; found `w Bandwidth=x Unmeasured=1`",
-        ),
-        (
-            "pr Conflux=1",
-            "pr Conflux",
-            "consensus, line 26: expected pr with entries such as Relay=2-6; found `pr Conflux Cons=1-2 Desc=1-4 DirCache=2 FlowCtrl=1-2 HSDir=2…`",
+            "r auth1 M",
+            "consensus, line 22: expected r with a nickname, an identity, a time, an IPv4 address and two ports; found `r auth1 MajusAj6MpuPzT777xOi25Ii4k 2038-01-01 00:00:00 127.0…`",
         ),
         (
             "directory-footer\n",
@@ -256,26 +238,21 @@ fn microdescriptors_out_of_form_are_refused() {
 #[test]
 fn too_many_of_anything_is_refused() {
     let many = |from: &str, piece: &str, count: usize| {
-        Unverified::parse(&edited(CONSENSUS, from, &format!("{from}{}", piece.repeat(count))))
+        Unverified::parse(&edited(CONSENSUS, from, &format!("{from}{}", piece.repeat(count)))).map(drop)
     };
-    let flags =
-        |count: usize| many("\ns Authority", &(0..count).map(|number| format!(" F{number}")).collect::<String>(), 1);
-    assert!(flags(50).is_ok());
-    assert!(matches!(flags(64), Err(Error::TooMany { what: "flags of a relay", .. })));
-    let addresses = |count| many("m 5HeRd8UubSQgJ1r07MlNOiH1y4dWGt0I3RuQWcvLeug\n", "a [::1]:9\n", count);
-    assert!(addresses(8).is_ok());
-    assert!(matches!(addresses(9), Err(Error::TooMany { what: "addresses of a relay", .. })));
     let parameters =
         |count: usize| many("params", &(0..count).map(|number| format!(" p{number}=1")).collect::<String>(), 1);
     assert!(parameters(900).is_ok());
     assert!(matches!(parameters(1000), Err(Error::TooMany { what: "parameters", .. })));
     let (_, tail) = CONSENSUS.split_once("directory-signature ").unwrap();
     let (first, _) = tail.split_once("directory-signature ").unwrap();
-    let signatures =
-        |count| Unverified::parse(&format!("{CONSENSUS}{}", format!("directory-signature {first}").repeat(count)));
+    let signatures = |count| {
+        Unverified::parse(&format!("{CONSENSUS}{}", format!("directory-signature {first}").repeat(count))).map(drop)
+    };
     assert!(signatures(30).is_ok());
     assert!(matches!(signatures(31), Err(Error::TooMany { what: "signatures", .. })));
-    let certificates = |count: usize| AuthorityCertificate::parse_all(&CERTIFICATES.repeat(count));
+    let repeated = CERTIFICATES.repeat(17);
+    let certificates = |count: usize| AuthorityCertificate::split(&repeated[..CERTIFICATES.len() * count]);
     assert_eq!(certificates(16).unwrap().len(), 32);
     assert!(matches!(certificates(17), Err(Error::TooMany { what: "certificates", .. })));
 }
@@ -297,7 +274,7 @@ proptest! {
         if let Ok(read) = verify(&text, &IDENTITIES, NOW) {
             prop_assert_eq!(read, verify(CONSENSUS, &IDENTITIES, NOW).unwrap());
         }
-        let _ = AuthorityCertificate::parse_all(&text);
+        let _ = certificates(&text);
         if let Ok(pieces) = Microdescriptor::split(&text) {
             prop_assert_eq!(pieces.concat(), text.clone());
             pieces.iter().for_each(|piece| drop(Microdescriptor::parse(piece)));
@@ -307,7 +284,7 @@ proptest! {
     #[test]
     fn no_text_makes_a_reader_panic(text in "((r|m|s|w|p|pr|params|onion-key|id|family|fingerprint|directory-signature)?[ -~\n]{0,30}\n){0,8}") {
         let _ = Unverified::parse(&text);
-        let _ = AuthorityCertificate::parse_all(&text);
+        let _ = certificates(&text);
         let _ = Microdescriptor::parse(&text);
     }
 }

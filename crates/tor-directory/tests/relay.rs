@@ -36,7 +36,6 @@ fn a_descriptor_is_signed_by_both_identities_and_certifies_its_keys() {
     let descriptor = RouterDescriptor {
         nickname: "ada",
         address: "192.0.2.1:9001".parse().unwrap(),
-        other_address: None,
         identity: &identity,
         rsa: &rsa,
         ntor: [5; 32],

@@ -124,7 +124,7 @@ pub(crate) struct RelayArguments {
     /// Capacity in kB/s to tell the directory; clients prefer relays that have more [default: 1000]
     #[arg(long, value_name = "KB/S", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) bandwidth: Option<u32>,
-    /// Identities of relays that the same people run, in hexadecimal digits; they must name this one too
+    /// Identities of relays that the same people run, in hexadecimal digits, or with --tor-authority `$` and their RSA identities; they must name this one too
     #[arg(long, value_name = "IDENTITY", value_delimiter = ',')]
     pub(crate) family: Vec<String>,
     #[command(flatten)]
@@ -136,6 +136,9 @@ pub(crate) struct RelayArguments {
     /// File that keeps the RSA identity that C tor's networks want; created if it does not exist. Without it that is new at each start
     #[arg(long, value_name = "FILE")]
     pub(crate) tor_keys: Option<PathBuf>,
+    /// How to reach the people who run the relay, for C tor's authorities
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) contact: Option<String>,
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
@@ -219,7 +222,7 @@ pub(crate) struct ProxyArguments {
     /// Let relays of a path share a /16 (IPv6: /32), where all are on one machine or in one laboratory
     #[arg(long)]
     pub(crate) test_network: bool,
-    /// Relays to begin circuits at, by name or by the beginning of their identity [default: any]
+    /// Relays to begin circuits at, by name or by the beginning of their identity, or with --tor-authority by their whole identity or `$` and their RSA identity [default: any]
     #[arg(long, value_name = "RELAY", value_delimiter = ',')]
     pub(crate) entries: Vec<String>,
     /// Ports to build circuits for before anyone asks for them

@@ -59,6 +59,15 @@ impl Due {
         self.at = clock::instant() + self.wait;
         self.wait = (2 * self.wait).min(LONGEST_WAIT);
     }
+
+    /// The same, with a wait between half and one and a half of that, so that those who wait for the same come one after the other.
+    #[cfg(feature = "tor")]
+    pub(crate) fn failed_for_all(&mut self) {
+        let share = crate::keys::random::<4>().map_or(0, |random| u32::from_le_bytes(*random));
+        let wait = self.wait.mul_f64(0.5 + f64::from(share) / f64::from(u32::MAX));
+        self.failed();
+        self.at = clock::instant() + wait;
+    }
 }
 
 /// Publishes the relay to every authority, again when its keys change, when a consensus lacks it, and every so often, and tells it of the relays of each new consensus

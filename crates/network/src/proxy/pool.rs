@@ -53,6 +53,9 @@ const SIGN: Duration = Duration::from_secs(5);
 const BUILDING: usize = 8;
 /// Whoever has so many circuits takes none of the last eighth of all places.
 const MANY: usize = 8;
+/// Seconds after the end of a consensus in which circuits are still built by it. A network whose authorities fail for a night goes on; and nobody who keeps newer ones from a client
+/// holds it for longer to relays that the authorities have dropped since. C tor's clients take as much (`REASONABLY_LIVE_TIME`), and relays keep older onion keys for a week.
+const GRACE: u64 = 24 * 3600;
 /// Ports that circuits are built ahead for.
 const MOST_PORTS: usize = 8;
 
@@ -399,6 +402,10 @@ impl Pool {
         };
         let _turn = turn.ok_or(Trouble::Busy)?;
         let list = Arc::clone(&locked(&self.relays));
+        let ago = list.valid_until().and_then(|until| self.clock.now().checked_sub(until));
+        if let Some(ago) = ago.filter(|ago| *ago >= GRACE) {
+            return Err(Error::ConsensusEnded { ago }.into());
+        }
         let path = self.path(&list, host, port, passed).await?;
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
         let began = instant();
@@ -439,8 +446,7 @@ impl Pool {
         passed: &Passed,
     ) -> Result<Vec<usize>, Error> {
         let (hops, handshake, test_network) = (self.hops, self.handshake, self.test_network);
-        let is_entry = |relay: &&ListedRelay| self.entries.iter().any(|name| relay.is_called(name));
-        let entries: Vec<_> = list.relays().iter().filter(is_entry).map(|relay| *relay.identity()).collect();
+        let entries = list.called(&self.entries)?;
         let entries = (!self.entries.is_empty()).then_some(&entries[..]);
         let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
         let Passed { exits: not_exits, spoilt, guards: doubted, .. } = passed;

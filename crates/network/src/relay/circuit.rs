@@ -4,7 +4,7 @@ use super::creation::CircuitPermit;
 use super::extension::Linking;
 use super::links::RelayLink;
 use super::payer::{Asker, Payer};
-use super::{Shared, exit};
+use super::{Shared, directory, exit};
 use crate::clock;
 use crate::link::{Full, Room, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
@@ -206,7 +206,7 @@ impl Circuit {
                     self.begin(inner, stream, |relay, circuit| exit::begin(relay, circuit, stream, target));
                 }
                 RelayAction::BeginDirectory { stream } => {
-                    self.begin(inner, stream, |relay, circuit| exit::begin_directory(relay, circuit, stream));
+                    self.begin(inner, stream, |relay, circuit| directory::begin(relay, circuit, stream));
                 }
                 RelayAction::Resolve { stream, question } => self.resolve(inner, stream, question),
                 RelayAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {

@@ -36,25 +36,9 @@ pub(super) fn begin(
     if !relay.policy.may_permit(&target.host, target.port) {
         return Err(EndReason::EXITPOLICY);
     }
-    start(relay, circuit, stream, Goal::Target(target))
-}
-
-/// Starts what BEGIN_DIR asks for, or says why not. Called with the circuit locked.
-pub(super) fn begin_directory(relay: &Arc<Shared>, circuit: &Arc<Circuit>, stream: StreamId) -> Result<(), EndReason> {
-    start(relay, circuit, stream, Goal::Directory(relay.tor_directory.ok_or(EndReason::NOTDIRECTORY)?))
-}
-
-/// Where a stream goes.
-enum Goal {
-    Target(Begin),
-    /// The directory that the relay's owner has chosen.
-    Directory(SocketAddr),
-}
-
-fn start(relay: &Arc<Shared>, circuit: &Arc<Circuit>, stream: StreamId, goal: Goal) -> Result<(), EndReason> {
     let circuit_key = Arc::as_ptr(circuit).addr();
     let place = relay.streams.enter(circuit.payer(), circuit_key).ok_or(EndReason::RESOURCELIMIT)?;
-    tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, goal, place));
+    tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, target, place));
     Ok(())
 }
 
@@ -115,25 +99,17 @@ async fn look_up(relay: &Shared, circuit: &Arc<Circuit>, question: Resolve) -> R
     }
 }
 
-async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, goal: Goal, place: Place) {
+async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: Begin, place: Place) {
     let stream = CircuitStream::new(Arc::new(CircuitEnd(Arc::clone(&circuit))), id);
     // Dropped after the connection, which is closed in this turn.
     let _turn;
     let mut connection = None;
     let mut carried = pin!(async {
-        let connecting = async {
-            match &goal {
-                Goal::Target(target) => {
-                    connect(&relay, &circuit, target).await.map(|(tcp, address)| (tcp, told(address.ip())))
-                }
-                Goal::Directory(address) => {
-                    TcpStream::connect(address).await.map(|tcp| (tcp, None)).map_err(|error| reason_of(&error))
-                }
-            }
-        };
+        let connecting = connect(&relay, &circuit, &target);
         let connecting = timeout(relay.limits.connect, place.opening.run(connecting));
         let (tcp, address) = connecting.await.unwrap_or(Err(EndReason::TIMEOUT))?;
-        let said = circuit.with(|inner| inner.machine.connected(id, Connected { address }));
+        let connected = Connected { address: told(address.ip()) };
+        let said = circuit.with(|inner| inner.machine.connected(id, connected));
         said.map_err(|_| EndReason::DONE)?;
         Ok(carry(connection.insert(tcp), &stream, &place).await)
     });

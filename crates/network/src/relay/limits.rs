@@ -42,6 +42,12 @@ pub struct RelayLimits {
     pub onionskins: usize,
     /// Connections of the exit at a time. When there are so many, the link and the circuit with the most make room for others.
     pub streams: usize,
+    /// Directory requests (BEGIN_DIR) at a time. When there are so many, whoever has most makes room for others.
+    pub directory_streams: usize,
+    /// Of these, how many one network of strangers, or one circuit of a listed relay's link, may have.
+    pub directory_streams_per_payer: usize,
+    /// How long a directory request may take, from BEGIN_DIR to the last byte of the answer. A client that takes 42 kB a second has a consensus of the public network's length in that time.
+    pub directory_stream: Duration,
     /// Cells in all queues and unread in all streams together; 100,000 are 53 MB.
     pub cells: usize,
     /// How long a link may take to come about.
@@ -113,6 +119,10 @@ impl Default for RelayLimits {
             networks: 1 << 16,
             onionskins: 1 << 16,
             streams: 4096,
+            directory_streams: 64,
+            // C tor's clients ask for several batches of microdescriptors at a time.
+            directory_streams_per_payer: 8,
+            directory_stream: Duration::from_secs(60),
             cells: 200_000,
             link: Duration::from_secs(10),
             stuck: Duration::from_secs(60),

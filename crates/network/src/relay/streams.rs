@@ -1,4 +1,4 @@
-//! Which streams an exit carries, and for how long.
+//! Which streams an exit carries, or a directory, and for how long.
 //!
 //! Streams are counted by their [payer](Payer), and by circuit. When all places are taken, a new stream gets the place of one whose
 //! payer [gives way](gives_way), or of the same payer's if another of its circuits has more. Of that payer's circuit with the most, the
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep};
 /// The places of an exit's streams.
 pub(super) struct Streams {
     most: usize,
+    most_of_a_payer: usize,
     start: Instant,
     taken: Mutex<Taken>,
 }
@@ -61,12 +62,20 @@ struct Seat {
 
 impl Streams {
     pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, start: Instant::now(), taken: Mutex::default() })
+        Self::with_share(most, usize::MAX)
+    }
+
+    /// The same, and so many for one payer.
+    pub(super) fn with_share(most: usize, most_of_a_payer: usize) -> Arc<Self> {
+        Arc::new(Self { most, most_of_a_payer, start: Instant::now(), taken: Mutex::default() })
     }
 
     /// A place for a stream of that circuit, which counts for that payer; `None` if nobody gives way.
     pub(super) fn enter(self: &Arc<Self>, payer: Payer, circuit: usize) -> Option<Place> {
         let mut taken = locked(&self.taken);
+        if taken.payers.get(&payer).is_some_and(|share| share.count >= self.most_of_a_payer) {
+            return None;
+        }
         if taken.count >= self.most {
             let victim = taken.victim(payer, circuit, self.most)?;
             victim.taken_away.notify_one();

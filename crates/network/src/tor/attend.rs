@@ -26,6 +26,13 @@ pub struct TorAttendance {
     pub republish: Duration,
 }
 
+impl TorAttendance {
+    /// A relay's RSA identity, from `$` and hexadecimal digits.
+    pub fn identity(text: &str) -> Option<[u8; 20]> {
+        base16ct::mixed::decode_vec(text.strip_prefix('$')?).ok()?.try_into().ok()
+    }
+}
+
 impl Default for TorAttendance {
     /// 1 MB/s, nothing of its people, and a descriptor every twelve hours.
     fn default() -> Self {
@@ -35,7 +42,7 @@ impl Default for TorAttendance {
 
 /// How often is looked whether anything is due.
 const TURN: Duration = Duration::from_millis(500);
-/// How soon a newer consensus is asked for once there should be one.
+/// How soon a newer consensus is asked for once there should be one. While there is none, the pauses grow.
 const SOON: Duration = Duration::from_secs(1);
 /// How long the certificate of the onion key holds in a descriptor.
 const CERTIFIED: u64 = 7 * 24 * 3600;
@@ -50,6 +57,8 @@ pub async fn attend(
     told: impl Fn(Result<String, Error>),
 ) {
     let started = directory.now();
+    // Before it is published: they may try at once whether it is there.
+    relay.know_directories(directory.authorities().iter().map(|authority| authority.address().ip()));
     let mut published: Option<Arc<ListedRelay>> = None;
     let mut published_at = 0;
     let mut authorities: Vec<_> = directory.authorities().iter().map(|authority| (authority, Due::now())).collect();
@@ -91,14 +100,22 @@ pub async fn attend(
             let relays = async {
                 let consensus = directory.consensus().await?;
                 let is_new = consensus.valid_after > known;
-                Ok((is_new.then_some(directory.relays(&consensus, Crypto::Tor1, false).await?), consensus.valid_after))
+                let list = match is_new {
+                    true => Some(directory.relays(&consensus, Crypto::Tor1, false).await?),
+                    false => None,
+                };
+                Ok((list, consensus))
             };
             match relays.await {
-                Ok((Some(list), valid_after)) => {
-                    known = valid_after;
+                Ok((Some(list), new)) => {
+                    known = new.valid_after;
                     consensus.after(SOON);
                     relay.know(&list);
-                    told(Ok(format!("consensus {known} lists {} relays", list.relays().len())));
+                    let left_out = match new.left_out {
+                        0 => String::new(),
+                        count => format!("; {count} more have entries that can't be read"),
+                    };
+                    told(Ok(format!("consensus {known} lists {} relays{left_out}", list.relays().len())));
                     let own = relay.listed();
                     let is_listed = list.relays().iter().any(|other| other.identity() == own.identity());
                     if !is_listed && published_at + directory.interval() < known {
@@ -109,9 +126,11 @@ pub async fn attend(
                         authorities.iter_mut().for_each(|(_, due)| *due = Due::now());
                     }
                 }
-                Ok((None, _)) => consensus.after(SOON),
+                Ok((None, same)) if directory.now() < same.fresh_until => consensus.after(SOON),
+                // Nobody has a newer one.
+                Ok(_) => consensus.failed_for_all(),
                 Err(error) => {
-                    consensus.failed();
+                    consensus.failed_for_all();
                     told(Err(error));
                 }
             }
@@ -134,7 +153,6 @@ fn descriptor(relay: &Relay, key: &TorRelayKey, attendance: &TorAttendance, upti
         let descriptor = RouterDescriptor {
             nickname: parts.name.unwrap_or("candor"),
             address,
-            other_address: None,
             identity: parts.identity,
             rsa: key.key(),
             ntor: parts.onion_key,

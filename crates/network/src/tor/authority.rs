@@ -38,7 +38,8 @@ impl FromStr for TorAuthority {
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = |why: &str| Error::DirectoryAddress { text: text.to_owned(), why: why.to_owned() };
         let (address, identity) = text.split_once('/').ok_or_else(|| wrong("expected ADDRESS:PORT/V3IDENT"))?;
-        let address = address.parse().map_err(|_| wrong("expected an address and a port before the slash"))?;
+        let address = address.parse().ok().filter(|address: &SocketAddr| address.port() > 0);
+        let address = address.ok_or_else(|| wrong("expected an address and a port before the slash"))?;
         let bytes = base16ct::mixed::decode_vec(identity).ok().and_then(|bytes| bytes.try_into().ok());
         let identity =
             bytes.ok_or_else(|| wrong("expected 40 hexadecimal digits after the slash, the authority's v3ident"))?;
@@ -68,6 +69,7 @@ mod tests {
             ("127.0.0.1:7000".to_owned(), "expected ADDRESS:PORT/V3IDENT"),
             (format!("127.0.0.1/{identity}"), "expected an address and a port"),
             (format!("host:7000/{identity}"), "expected an address and a port"),
+            (format!("127.0.0.1:0/{identity}"), "expected an address and a port"),
             (format!("127.0.0.1:7000/{}", &identity[1..]), "expected 40 hexadecimal digits"),
             (format!("127.0.0.1:7000/{identity}00"), "expected 40 hexadecimal digits"),
         ] {

@@ -9,16 +9,22 @@ use crate::link::locked;
 use crate::{Crypto, Error, RelayList};
 use base64ct::{Base64Unpadded, Encoding};
 use candor_tor_directory::{
-    Authorities, AuthorityCertificate, Consensus, MOST_CONSENSUS, MOST_MICRODESCRIPTOR, Microdescriptor, Unverified,
+    Authorities, Certificates, Consensus, MOST_CERTIFICATE, MOST_CONSENSUS, MOST_MICRODESCRIPTOR, Microdescriptor,
+    Relay, Unverified,
 };
-use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Microdescriptors asked for at a time, as many as C tor's clients ask for.
 const AT_A_TIME: usize = 90;
-/// The most bytes that the certificates of all authorities may have.
-const MOST_CERTIFICATES: usize = 1 << 19;
+/// How long one authority may take: for a consensus with its certificates, and for all microdescriptors that are asked of it.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Percent of the bandwidth in each position of which microdescriptors must be known. The rest may be missing, as with C tor (`min_paths_for_circs_pct` and what it multiplies);
+/// who keeps back so little chooses nobody's path.
+const ENOUGH: u64 = 95;
 
 /// Tor's directory.
 pub struct TorDirectory {
@@ -32,7 +38,7 @@ pub struct TorDirectory {
 
 #[derive(Default)]
 struct State {
-    certificates: Vec<AuthorityCertificate>,
+    certificates: Certificates,
     consensus: Option<Arc<Consensus>>,
     /// Microdescriptors of the last consensus's relays, by digest. Those that can't be read have none.
     microdescriptors: HashMap<[u8; 32], Option<Microdescriptor>>,
@@ -78,8 +84,8 @@ impl TorDirectory {
         locked(&self.state).consensus.as_ref().map_or(3600, |known| known.fresh_until.saturating_sub(known.valid_after))
     }
 
-    /// A consensus that holds now: the one that is known while it is fresh, otherwise the newest of the authorities. An authority that is silent, or whose
-    /// answer can't be used, is passed over for the next; one that was used before is used until its end if none has a newer one.
+    /// A consensus that holds now: the one that is known while it is fresh, and after that a newer one if the authority has it whose turn it is. Where none that holds is known, it is the newest of
+    /// the authorities. An authority that is silent, or whose answer can't be used, is passed over for the next; a consensus that was used before is used until its end if there is no newer one.
     ///
     /// # Errors
     /// [`Error::NoConsensus`], with what each authority said.
@@ -88,13 +94,16 @@ impl TorDirectory {
         let now = self.clock.now();
         let mut newest = locked(&self.state).consensus.clone().filter(|known| known.valid_until > now);
         let is_fresh = |known: &Option<Arc<Consensus>>| known.as_ref().is_some_and(|known| now < known.fresh_until);
+        // While one holds, whoever wants a newer one comes again.
+        let (holds, mut answered) = (newest.is_some(), false);
         let mut failures = Vec::new();
         for authority in self.turns()? {
-            if is_fresh(&newest) {
+            if is_fresh(&newest) || (holds && answered) {
                 break;
             }
-            match self.fetch(authority).await {
+            match in_time(authority, self.fetch(authority)).await {
                 Ok(consensus) => {
+                    answered = true;
                     if newest.as_ref().is_none_or(|newest| newest.valid_after < consensus.valid_after) {
                         newest = Some(Arc::new(consensus));
                     }
@@ -110,34 +119,28 @@ impl TorDirectory {
     /// The relays of a consensus, for circuits with that cryptography. In a test network exits are taken to lead to private addresses too, of which the directory says nothing.
     ///
     /// # Errors
-    /// [`Error::NoConsensus`] if a relay's microdescriptor is missing at every authority. Were some enough, whoever serves them would choose the relays of all circuits.
+    /// [`Error::NoConsensus`] if so many microdescriptors are missing at every authority that less than 95 % of the bandwidth is known of all relays, of the guards or of the exits. Were fewer
+    /// enough, whoever serves them would choose the relays of all circuits.
     pub async fn relays(&self, consensus: &Consensus, crypto: Crypto, test_network: bool) -> Result<RelayList, Error> {
         let _alone = self.fetching.lock().await;
         let mut failures = Vec::new();
         for authority in self.turns()? {
-            let missing = self.missing(consensus);
-            if missing.is_empty() {
+            if self.missing(consensus).is_empty() {
                 break;
             }
-            for digests in missing.chunks(AT_A_TIME) {
-                if let Err(error) = self.fetch_microdescriptors(authority, digests).await {
-                    failures.push(error.to_string());
-                    break;
-                }
+            if let Err(error) = in_time(authority, self.fetch_missing(authority, consensus)).await {
+                failures.push(error.to_string());
             }
         }
-        let missing = self.missing(consensus).len();
-        if missing > 0 {
-            let all = consensus.relays.len();
-            let why = format!("{missing} of its {all} microdescriptors are missing at every authority; all are needed");
+        if let Some(why) = self.lacks(consensus) {
             let said = if failures.is_empty() { String::new() } else { format!(": {}", failures.join("; ")) };
             return Err(Error::NoConsensus { why: why + &said });
         }
         let mut state = locked(&self.state);
         let state = &mut *state;
-        let is_wanted = |digest: &[u8; 32]| consensus.relays.iter().any(|relay| relay.microdescriptor == *digest);
         if state.microdescriptors.len() > consensus.relays.len() {
-            state.microdescriptors.retain(|digest, _| is_wanted(digest));
+            let wanted: HashSet<_> = consensus.relays.iter().map(|relay| relay.microdescriptor).collect();
+            state.microdescriptors.retain(|digest, _| wanted.contains(digest));
         }
         let known = |digest: &[u8; 32]| state.microdescriptors.get(digest)?.as_ref();
         Ok(list::of(consensus, &known, crypto, test_network))
@@ -153,34 +156,28 @@ impl TorDirectory {
     /// Fetches a consensus, and the certificates that it needs and that are not known yet.
     async fn fetch(&self, from: &TorAuthority) -> Result<Consensus, Error> {
         let path = "/tor/status-vote/current/consensus-microdesc";
-        let unverified =
-            Unverified::parse(&text(from, path, MOST_CONSENSUS).await?).map_err(|error| said(from, path, error))?;
-        let mut wanted = String::new();
+        let document = text(from, path, MOST_CONSENSUS).await?;
+        let unverified = Unverified::parse(&document).map_err(|error| said(from, path, error))?;
+        let now = self.clock.now();
+        locked(&self.state).certificates.forget_ended(now);
         for signature in unverified.signatures().iter().filter(|one| self.trusted.contains(&one.identity)) {
-            let is_its = |known: &AuthorityCertificate| {
-                known.identity() == &signature.identity && known.signing_key_digest() == &signature.signing_key
-            };
-            if !locked(&self.state).certificates.iter().any(is_its) {
-                let [identity, key] =
-                    [&signature.identity, &signature.signing_key].map(|part| base16ct::upper::encode_string(part));
-                let plus = if wanted.is_empty() { "" } else { "+" };
-                write!(wanted, "{plus}{identity}-{key}").expect("writing to memory");
+            if locked(&self.state).certificates.has(signature, now) {
+                continue;
             }
-        }
-        if !wanted.is_empty() {
-            let path = format!("/tor/keys/fp-sk/{wanted}");
-            let certificates = AuthorityCertificate::parse_all(&text(from, &path, MOST_CERTIFICATES).await?);
-            let mut certificates = certificates.map_err(|error| said(from, &path, error))?;
-            certificates.retain(|certificate| self.trusted.contains(certificate.identity()));
-            // An authority has few keys at a time. Old ones are forgotten, and fetched again if they are needed.
+            // One by one: whatever is wrong with one of them, the others are had.
+            let [identity, key] =
+                [&signature.identity, &signature.signing_key].map(|part| base16ct::upper::encode_string(part));
+            let path = format!("/tor/keys/fp-sk/{identity}-{key}");
+            let fetched = text(from, &path, MOST_CERTIFICATE).await;
             let known = &mut locked(&self.state).certificates;
-            if known.len() > 8 * self.authorities.len() {
-                known.clear();
+            let taken = fetched
+                .and_then(|text| known.take(&text, &self.trusted, now).map_err(|error| said(from, &path, error)));
+            if let Err(error) = taken {
+                known.refuse(signature.identity, error.to_string());
             }
-            known.append(&mut certificates);
         }
         let certificates = locked(&self.state).certificates.clone();
-        unverified.verify(&self.trusted, &certificates, self.clock.now()).map_err(|error| said(from, path, error))
+        unverified.verify(&self.trusted, &certificates, now).map_err(|error| said(from, path, error))
     }
 
     /// Digests of a consensus's microdescriptors that are not known yet.
@@ -193,20 +190,59 @@ impl TorDirectory {
         digests
     }
 
-    async fn fetch_microdescriptors(&self, from: &TorAuthority, digests: &[[u8; 32]]) -> Result<(), Error> {
-        let names: Vec<_> = digests.iter().map(|digest| Base64Unpadded::encode_string(digest)).collect();
-        let path = format!("/tor/micro/d/{}", names.join("-"));
-        let text = text(from, &path, digests.len() * MOST_MICRODESCRIPTOR).await?;
-        let pieces = Microdescriptor::split(&text).map_err(|error| said(from, &path, error))?;
-        let known = &mut locked(&self.state).microdescriptors;
-        for piece in pieces {
-            let digest = Microdescriptor::digest(piece);
-            if digests.contains(&digest) {
-                known.insert(digest, Microdescriptor::parse(piece).ok());
+    /// Asks an authority for the microdescriptors that are missing, until it has none of those that it is asked for.
+    async fn fetch_missing(&self, from: &TorAuthority, consensus: &Consensus) -> Result<(), Error> {
+        for digests in self.missing(consensus).chunks(AT_A_TIME) {
+            let names: Vec<_> = digests.iter().map(|digest| Base64Unpadded::encode_string(digest)).collect();
+            let path = format!("/tor/micro/d/{}", names.join("-"));
+            let text = text(from, &path, digests.len() * MOST_MICRODESCRIPTOR).await?;
+            let pieces = Microdescriptor::split(&text).map_err(|error| said(from, &path, error))?;
+            let wanted = pieces.into_iter().map(|piece| (Microdescriptor::digest(piece), piece));
+            let wanted: Vec<_> = wanted.filter(|(digest, _)| digests.contains(digest)).collect();
+            if wanted.is_empty() {
+                let why = format!("has none of {} microdescriptors that it was asked for", digests.len());
+                return Err(Error::Directory { url: format!("http://{}/tor/micro/d/", from.address()), why });
             }
+            let read = wanted.into_iter().map(|(digest, piece)| (digest, Microdescriptor::parse(piece).ok()));
+            locked(&self.state).microdescriptors.extend(read);
         }
         Ok(())
     }
+
+    /// What there is too little of to build circuits, if so.
+    fn lacks(&self, consensus: &Consensus) -> Option<String> {
+        let known = &locked(&self.state).microdescriptors;
+        let positions: [(&str, fn(&Relay) -> bool); 3] = [
+            ("relays", |_| true),
+            ("guards", |relay| relay.is("Guard")),
+            ("exits", |relay| relay.is("Exit") && !relay.is("BadExit")),
+        ];
+        let usable = || consensus.relays.iter().filter(|relay| relay.is("Running") && relay.is("Valid"));
+        positions.into_iter().find_map(|(name, fits)| {
+            let [mut all, mut there] = [0; 2];
+            for relay in usable().filter(|relay| fits(relay)) {
+                // One without a measured bandwidth counts all the same.
+                let weight = u64::from(relay.bandwidth).max(1);
+                all += weight;
+                there += if known.contains_key(&relay.microdescriptor) { weight } else { 0 };
+            }
+            let percent = (100 * there).checked_div(all).unwrap_or(100);
+            (percent < ENOUGH).then(|| {
+                format!(
+                    "microdescriptors of {percent} % of its {name} by bandwidth are to be had; {ENOUGH} % are needed"
+                )
+            })
+        })
+    }
+}
+
+/// What an authority does in the time that it has.
+async fn in_time<T>(from: &TorAuthority, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let late = || {
+        let why = format!("took more than {} s in all", PATIENCE.as_secs());
+        Error::Directory { url: format!("http://{}/", from.address()), why }
+    };
+    timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(late()))
 }
 
 /// Fetches a text.
@@ -226,5 +262,19 @@ fn said(from: &TorAuthority, path: &str, error: candor_tor_directory::Error) -> 
 impl fmt::Debug for TorDirectory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TorDirectory({} authorities)", self.authorities.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::{pending, ready};
+
+    #[tokio::test(start_paused = true)]
+    async fn an_authority_has_so_much_time_in_all() {
+        let authority = format!("127.0.0.1:7000/{}", "ab".repeat(20)).parse().unwrap();
+        assert_eq!(in_time(&authority, ready(Ok(7))).await, Ok(7));
+        let error = in_time(&authority, pending::<Result<(), _>>()).await.unwrap_err().to_string();
+        assert!(error.contains("127.0.0.1:7000") && error.contains("took more than 120 s in all"), "{error}");
     }
 }

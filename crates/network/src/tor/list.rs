@@ -25,7 +25,7 @@ pub(super) fn of<'a>(
             relays.push(listed.with_family(family));
         }
     }
-    RelayList::signed(relays, consensus.valid_after)
+    RelayList::signed(relays, consensus.valid_after, consensus.valid_until)
 }
 
 fn entry(relay: &Relay, more: &Microdescriptor, crypto: Crypto, test_network: bool) -> Option<ListedRelay> {
@@ -64,7 +64,7 @@ fn policy(ports: &Ports, test_network: bool) -> Policy {
 mod tests {
     use super::*;
     use crate::paths::{Wish, draw_guard, fresh};
-    use candor_tor_directory::{Authorities, AuthorityCertificate, Unverified};
+    use candor_tor_directory::{Authorities, Certificates, Unverified};
 
     /// C tor's, which `candor-tor-directory` tests.
     macro_rules! document {
@@ -75,9 +75,10 @@ mod tests {
 
     fn consensus() -> Consensus {
         let identities = ["F7FB9FD1811AE912462DC8982B2181338516466F", "E1DD94F0807E4CBBB5BB0B24FE9C1ED3B0A83177"];
-        let certificates = AuthorityCertificate::parse_all(document!("authority-certificates")).unwrap();
-        let read = Unverified::parse(document!("consensus-microdesc")).unwrap();
-        read.verify(&Authorities::parse(&identities).unwrap(), &certificates, 1_795_807_950).unwrap()
+        let (authorities, mut known, now) =
+            (Authorities::parse(&identities).unwrap(), Certificates::default(), 1_795_807_950);
+        known.take(document!("authority-certificates"), &authorities, now).unwrap();
+        Unverified::parse(document!("consensus-microdesc")).unwrap().verify(&authorities, &known, now).unwrap()
     }
 
     #[test]
@@ -118,15 +119,17 @@ mod tests {
         assert!(is_drawn(&list));
         consensus.relays[2].flags.remove("Guard");
         assert!(!is_drawn(&of(&consensus, &find, Crypto::Cgo, false)));
-        consensus.relays[2].flags.insert("Guard".to_owned());
+        consensus.relays[2].flags.insert("Guard");
 
         // What a relay lacks, it does not offer.
-        let text = document!("consensus-microdesc");
-        let flags = |relay: &mut Relay, without: &str| assert!(relay.flags.remove(without), "{without} in {text}");
+        let flags = |relay: &mut Relay, without: &str| {
+            assert!(relay.is(without), "{without} of {}", relay.nickname);
+            relay.flags.remove(without);
+        };
         flags(&mut consensus.relays[0], "Running");
         flags(&mut consensus.relays[1], "Valid");
         flags(&mut consensus.relays[2], "Guard");
-        consensus.relays[3].flags.insert("BadExit".to_owned());
+        consensus.relays[3].flags.insert("BadExit");
         let list = of(&consensus, &find, Crypto::Cgo, false);
         let names: Vec<_> = list.relays().iter().map(ListedRelay::label).collect();
         assert_eq!(names, ["relay0", "relay1"]);

@@ -1,18 +1,18 @@
 //! A relay's RSA identity, and the file that keeps it.
 
-use crate::clock::Clock;
 use crate::{Error, RelayKeys, files};
 use candor_tor_directory::RelayKey;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The most bytes that a file may have: a key of 1,024 bits has 900.
 const MOST: usize = 1 << 13;
 
 /// A relay's RSA identity, which networks of C tor's name it by. The file is PEM (PKCS#1), and its owner alone may read it.
 #[derive(Debug)]
-pub struct TorRelayKey(RelayKey);
+pub struct TorRelayKey(Arc<RelayKey>);
 
 impl TorRelayKey {
     /// A fresh identity.
@@ -20,13 +20,13 @@ impl TorRelayKey {
     /// # Errors
     /// [`Error::Internal`] if there is no randomness.
     pub fn generate() -> Result<Self, Error> {
-        RelayKey::generate().map(Self).map_err(|error| Error::Internal(error.to_string()))
+        RelayKey::generate().map(Arc::new).map(Self).map_err(|error| Error::Internal(error.to_string()))
     }
 
     /// The identity in the file, or a fresh one that is then in the file.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::KeyFile`] if others than its owner may read it, or it is no key of 1,024 bits.
+    /// [`Error::File`]; [`Error::KeyFile`] if others than its owner may read it, or it is no key of 1,024 bits with the exponent 65537.
     pub fn load_or_create(path: &Path) -> Result<Self, Error> {
         match File::open(path) {
             Ok(file) => {
@@ -35,7 +35,7 @@ impl TorRelayKey {
                     path: path.to_owned(),
                     why: error.to_string(),
                 };
-                RelayKey::from_pem(&text).map(Self).map_err(wrong)
+                RelayKey::from_pem(&text).map(Arc::new).map(Self).map_err(wrong)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let made = Self::generate()?;
@@ -47,14 +47,10 @@ impl TorRelayKey {
         }
     }
 
-    /// A relay's keys with this identity beside the others: what it shows of it on links is good for a year.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if there is no randomness.
-    pub fn with(&self, keys: RelayKeys) -> Result<RelayKeys, Error> {
-        let shown = self.0.for_links(keys.id(), Clock::default().now());
-        let shown = shown.map_err(|error| Error::Internal(error.to_string()))?;
-        Ok(keys.with_rsa(self.fingerprint(), shown))
+    /// A relay's keys with this identity beside the others. What the relay shows of it on links is made anew every day, by the relay's own clock.
+    #[must_use]
+    pub fn with(&self, keys: RelayKeys) -> RelayKeys {
+        keys.with_rsa(Arc::clone(&self.0))
     }
 
     /// SHA-1 of it.

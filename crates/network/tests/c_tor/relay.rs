@@ -35,7 +35,7 @@ impl Ours {
     /// Starts a relay that is an exit to this machine; the others are told that it is at `advertise`, if that is said.
     async fn start(network: &Private, name: &str, advertise: Option<SocketAddr>) -> Self {
         let key = TorRelayKey::generate().unwrap();
-        let keys = key.with(RelayKeys::generate().unwrap()).unwrap();
+        let keys = key.with(RelayKeys::generate().unwrap());
         let mut config = RelayConfig::new("127.0.0.1:0".parse().unwrap());
         config.name = Some(name.to_owned());
         config.policy = Policy::parse("127.0.0.0/8:* private:* *:*").unwrap();

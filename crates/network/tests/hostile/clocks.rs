@@ -1,14 +1,17 @@
 //! Authorities whose clocks are wrong, or jump.
 
-use candor_network::Clock;
 use candor_network::directory::{Authority, AuthorityConfig, AuthorityEvent, AuthorityKeys, DirectoryAddress};
 use candor_network::http::Url;
+use candor_network::tor::TorRelayKey;
+use candor_network::{Clock, Relay, RelayConfig, RelayKeys};
+use candor_onion::link::certificate::RsaCross;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::directories::{authority, register, there};
+use crate::raw::Raw;
 use crate::scene::until;
 use crate::town::local;
 
@@ -163,4 +166,31 @@ async fn one_liar_does_not_set_an_authoritys_clock() {
     until(|| says("clock has jumped")).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(!says("say that it is right") && !says("signed by"), "{told:?}");
+}
+
+/// What a relay shows of its RSA identity is made by its own clock, and anew every day: one that was started in the wrong year, or a year ago, is believed by C tor's all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_relay_shows_of_its_rsa_identity_follows_its_clock() {
+    let (clock, ahead) = settable();
+    let keys = TorRelayKey::generate().unwrap().with(RelayKeys::generate().unwrap());
+    let mut config = RelayConfig::new(local());
+    config.clock = clock;
+    let relay = Relay::start(&keys, config).await.unwrap();
+    let shown = async || {
+        let raw = Raw::new(&relay.listed()).await;
+        let certificates = raw.certificates();
+        let [identity, cross] = [2, 7].map(|kind| certificates.only(kind).expect("both are there").to_vec());
+        (identity, RsaCross::decode(&cross).unwrap().expires)
+    };
+    let now = Clock::default().now();
+    let a_year_from = |time: u64| time + 364 * DAY as u64..time + 366 * DAY as u64;
+    let (first, expires) = shown().await;
+    assert!(a_year_from(now).contains(&expires));
+    // Within the day nothing is made anew.
+    assert_eq!(shown().await, (first.clone(), expires));
+    ahead.store(400 * DAY, Ordering::Relaxed);
+    let (second, expires) = shown().await;
+    assert!(a_year_from(now + 400 * DAY as u64).contains(&expires) && second != first, "{expires}");
+    ahead.store(0, Ordering::Relaxed);
+    assert!(a_year_from(now).contains(&shown().await.1), "back from a wrong time");
 }

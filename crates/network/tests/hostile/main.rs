@@ -14,10 +14,12 @@
 //! scene.is_as_before().await;
 //! ```
 
+mod begin_dir;
 mod buffers;
 mod clients;
 mod clocks;
 mod directories;
+mod dirport;
 mod exit;
 mod extensions;
 mod faults;
@@ -31,5 +33,6 @@ mod proxy;
 mod raw;
 mod renewals;
 mod scene;
+mod tor;
 #[path = "../town/mod.rs"]
 mod town;

@@ -21,7 +21,7 @@ fn impatient(config: &mut AuthorityConfig) {
 }
 
 /// A relay that counts loopback as strangers', and makes a hundred circuits for a network.
-async fn counting() -> (Relay, Vec<u8>) {
+pub(crate) async fn counting() -> (Relay, Vec<u8>) {
     let mut config = RelayConfig::new(local());
     config.test_networks.clear();
     config.limits.network.creations = Rate { burst: 100, per_second: 0 };
@@ -31,7 +31,7 @@ async fn counting() -> (Relay, Vec<u8>) {
 }
 
 /// A neighbour of the authority uses up all circuits that its network may make.
-async fn use_up(relay: &Relay) {
+pub(crate) async fn use_up(relay: &Relay) {
     let listed = relay.listed();
     let mut raw = Raw::from(IpAddr::from([127, 0, 0, 99]), &listed).await.unwrap();
     loop {

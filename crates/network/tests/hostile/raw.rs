@@ -2,7 +2,7 @@
 #![allow(dead_code)] // not every test needs all of it
 
 use candor_network::ListedRelay;
-use candor_onion::cell::payload::{Create2, Created2};
+use candor_onion::cell::payload::{Certs, Create2, Created2};
 use candor_onion::cell::{Cell, Command, Decoder, DestroyReason, Message, PAYLOAD};
 use candor_onion::circuit::Request;
 use candor_onion::handshake::{Client, Handshake, HandshakeType, NtorV3Default, NtorV3RelayPublic};
@@ -33,6 +33,8 @@ pub(crate) struct Raw {
     stream: TlsStream<TcpStream>,
     decoder: Decoder,
     opened: u32,
+    /// What the relay has said in the link handshake.
+    greeting: Vec<u8>,
 }
 
 /// A circuit on a [`Raw`] link: ntor-v3 and tor1 at each hop.
@@ -104,6 +106,7 @@ impl Raw {
         let initiator = Initiator { relay: None, expect, binding, now, nonce: [0; 24], addresses };
         let mut link = LinkHandshake::initiator(initiator);
         let mut buffer = [0; 4096];
+        let mut greeting = Vec::new();
         loop {
             stream.write_all(&link.take_output()).await?;
             stream.flush().await?;
@@ -114,10 +117,20 @@ impl Raw {
             if length == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            greeting.extend_from_slice(&buffer[..length]);
             link.receive(&buffer[..length]).unwrap();
         }
         let (_, decoder) = link.finish().unwrap();
-        Ok(Self { stream, decoder, opened: 0 })
+        Ok(Self { stream, decoder, opened: 0, greeting })
+    }
+
+    /// The relay's certificates: the CERTS cell, which comes behind VERSIONS.
+    pub(crate) fn certificates(&self) -> Certs {
+        let length = |at: usize| usize::from(u16::from_be_bytes([self.greeting[at], self.greeting[at + 1]]));
+        // A circuit's number of two bytes and a command, and then one of four bytes and a command.
+        let second = 3 + 2 + length(3);
+        let payload = second + 5 + 2;
+        Certs::decode(&self.greeting[payload..payload + length(second + 5)]).unwrap()
     }
 
     /// Sends cells in one go.

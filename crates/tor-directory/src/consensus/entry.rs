@@ -1,9 +1,8 @@
 //! A relay's entry in the consensus.
 
-use super::DOCUMENT;
+use super::{DOCUMENT, Flags};
 use crate::items::{Item, Once, unpadded};
 use crate::{Error, Protocols, time};
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The most flags of a relay, and the most further addresses.
@@ -25,7 +24,7 @@ pub struct Relay {
     /// SHA-256 of its microdescriptor.
     pub microdescriptor: [u8; 32],
     /// What the authorities have found of it, such as `Running`.
-    pub flags: BTreeSet<String>,
+    pub flags: Flags,
     /// What it speaks.
     pub protocols: Protocols,
     /// What it carries, in kB/s; 0 if nobody says.
@@ -37,28 +36,34 @@ pub struct Relay {
 impl Relay {
     /// Whether it has that flag.
     pub fn is(&self, flag: &str) -> bool {
-        self.flags.contains(flag)
+        self.flags.has(flag)
     }
+}
+
+const EXPECTED: &str = "r with a nickname, an identity, a time, an IPv4 address and two ports";
+
+/// The RSA identity of the relay whose entry begins with that item.
+pub(super) fn identity(item: &Item<'_>) -> Result<[u8; 20], Error> {
+    let [_, identity] = item.first(EXPECTED)?;
+    unpadded(identity).ok_or_else(|| item.wrong(EXPECTED))
 }
 
 /// An entry of which the beginning has been read.
 pub(super) struct Draft {
-    line: usize,
     nickname: String,
     rsa_identity: [u8; 20],
     addresses: Vec<SocketAddr>,
     directory_port: Option<u16>,
     microdescriptor: Once<[u8; 32]>,
-    flags: Once<BTreeSet<String>>,
+    flags: Once<Flags>,
     protocols: Once<Protocols>,
     bandwidth: Once<(u32, bool)>,
 }
 
 impl Draft {
     pub(super) fn begin(item: &Item<'_>) -> Result<Self, Error> {
-        const EXPECTED: &str = "r with a nickname, an identity, a time, an IPv4 address and two ports";
         let wrong = || item.wrong(EXPECTED);
-        let [nickname, identity, date, time, address, port, directory_port] = item.first(EXPECTED)?;
+        let [nickname, _, date, time, address, port, directory_port] = item.first(EXPECTED)?;
         let is_nickname =
             (1..=19).contains(&nickname.len()) && nickname.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_nickname || time::parse(date, time).is_none() {
@@ -68,9 +73,8 @@ impl Draft {
         let port: u16 = port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?;
         let directory_port: u16 = directory_port.parse().map_err(|_| wrong())?;
         Ok(Self {
-            line: item.line,
             nickname: nickname.to_owned(),
-            rsa_identity: unpadded(identity).ok_or_else(wrong)?,
+            rsa_identity: identity(item)?,
             addresses: vec![SocketAddr::new(IpAddr::V4(address), port)],
             directory_port: (directory_port > 0).then_some(directory_port),
             microdescriptor: Once::new(DOCUMENT, "m"),
@@ -102,10 +106,11 @@ impl Draft {
                 self.microdescriptor.set(item, unpadded(digest).ok_or_else(|| item.wrong(EXPECTED))?)
             }
             "s" => {
-                let flags: BTreeSet<_> = item.arguments().map(str::to_owned).take(MOST_FLAGS + 1).collect();
-                if flags.len() > MOST_FLAGS {
+                if item.arguments().take(MOST_FLAGS + 1).count() > MOST_FLAGS {
                     return Err(Error::TooMany { document: DOCUMENT, what: "flags of a relay", most: MOST_FLAGS });
                 }
+                let mut flags = Flags::default();
+                item.arguments().for_each(|flag| flags.insert(flag));
                 self.flags.set(item, flags)
             }
             "pr" => {
@@ -128,20 +133,18 @@ impl Draft {
         }
     }
 
-    /// The relay, and the line that it begins in.
-    pub(super) fn end(self) -> Result<(usize, Relay), Error> {
+    pub(super) fn end(self) -> Result<Relay, Error> {
         let (bandwidth, is_measured) = self.bandwidth.get().copied().unwrap_or_default();
-        let relay = Relay {
+        Ok(Relay {
             nickname: self.nickname,
             rsa_identity: self.rsa_identity,
             addresses: self.addresses,
             directory_port: self.directory_port,
             microdescriptor: self.microdescriptor.required()?,
             flags: self.flags.required()?,
-            protocols: self.protocols.get().cloned().unwrap_or_default(),
+            protocols: self.protocols.get().copied().unwrap_or_default(),
             bandwidth,
             is_measured,
-        };
-        Ok((self.line, relay))
+        })
     }
 }

@@ -144,6 +144,12 @@ impl Relays {
     }
 }
 
+/// Whether that is a relay's whole identity.
+fn is_identity(text: &str) -> bool {
+    let (digits, count) = text.strip_prefix('$').map_or((text, 64), |digits| (digits, 40));
+    digits.len() == count && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure> {
     let mut config = ProxyConfig::new(arguments.listen.clone());
     config.hops = arguments.hops.into();
@@ -152,6 +158,12 @@ fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure
     config.handshake = handshake.parse::<HandshakeType>().map_err(candor_network::Error::from)?;
     if !arguments.tor_authority.is_empty() && !matches!(config.handshake, HandshakeType::Ntor | HandshakeType::NtorV3) {
         return Err(Failure::Error(format!("relays of C tor's offer ntor and ntor-v3; found --handshake {handshake}")));
+    }
+    if let Some(name) = arguments.entries.iter().find(|name| !arguments.tor_authority.is_empty() && !is_identity(name))
+    {
+        return Err(Failure::Error(format!(
+            "--entries: expected an Ed25519 identity of 64 hexadecimal digits, or $ and an RSA identity of 40; found `{name}`; in Tor names are anybody's"
+        )));
     }
     config.client.crypto = match arguments.cells {
         Cells::Cgo => Crypto::Cgo,
@@ -171,4 +183,38 @@ fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure
     config.connections_per_address = arguments.connections_per_address as usize;
     config.log = Arc::new(move |event| talk.say(&event.to_string()));
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: ProxyArguments,
+    }
+
+    #[test]
+    fn in_a_network_of_c_tors_entries_are_identities() {
+        let refused = |entry: &str, source: [&str; 2]| {
+            let line = Line::parse_from(["candor", source[0], source[1], "--entries", entry]);
+            match config(&line.arguments, Talk { quiet: true, verbose: false }) {
+                Ok(_) => String::new(),
+                Err(Failure::Error(why)) => why,
+                Err(_) => panic!("another failure"),
+            }
+        };
+        let tor = ["--tor-authority", "127.0.0.1:7000/F7FB9FD1811AE912462DC8982B2181338516466F"];
+        for entry in ["aB".repeat(32), format!("${}", "aB".repeat(20))] {
+            assert_eq!(refused(&entry, tor), "");
+        }
+        for entry in
+            ["ada".to_owned(), "ab".repeat(8), "ab".repeat(20), format!("${}", "ab".repeat(32)), "z".repeat(64)]
+        {
+            assert!(refused(&entry, tor).contains(&format!("found `{entry}`; in Tor names are anybody's")), "{entry}");
+            assert_eq!(refused(&entry, ["--relays", "list"]), "", "of our own networks names will do");
+        }
+    }
 }

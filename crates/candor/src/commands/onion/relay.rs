@@ -19,11 +19,11 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
     let mut config = config(&arguments, talk)?;
     let directory = directory::open(&arguments.directories, talk)?;
     let tor = directory::open_tor(&arguments.tor_authority)?;
-    if directory.is_some() && arguments.relays.is_some() {
-        return Err(Failure::Error("expected either relays, a list, or directory; found both".to_owned()));
-    }
-    let attendance = Attendance { words: words(&arguments)?, ..Attendance::default() };
-    let fresh = arguments.keys.as_ref().filter(|path| !path.exists());
+    check(&arguments)?;
+    let (words, tor_attendance) = words(&arguments)?;
+    let attendance = Attendance { words, ..Attendance::default() };
+    let files = [&arguments.keys, &arguments.tor_keys].into_iter().flatten();
+    let fresh: Vec<_> = files.filter(|path| !path.exists()).collect();
     let keys = match &arguments.keys {
         Some(path) => RelayKeys::load_or_create(path)?,
         None => RelayKeys::generate()?,
@@ -32,7 +32,7 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
         Some(tor) => {
             let rsa = arguments.tor_keys.as_deref().map_or_else(TorRelayKey::generate, TorRelayKey::load_or_create)?;
             config.tor_directory = tor.authorities().first().map(tor::TorAuthority::address);
-            (rsa.with(keys)?, Some((tor, rsa)))
+            (rsa.with(keys), Some((tor, rsa)))
         }
         None => (keys, None),
     };
@@ -41,7 +41,7 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
         let mut stop = Stop::new()?;
         let relay = Relay::start(&keys, config).await.inspect_err(|_| {
             // A relay that never was leaves no keys behind. Why it could not start is what there is to say.
-            let _ = fresh.map(std::fs::remove_file);
+            fresh.iter().for_each(|path| drop(std::fs::remove_file(path)));
         })?;
         let mut list = arguments.relays.as_deref().map(List::new);
         match &mut list {
@@ -56,7 +56,7 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
             () = stop.asked() => {}
             () = keep(list, &relay, talk) => {}
             () = register(directory.as_ref(), &relay, &attendance, talk) => {}
-            () = register_with_tor(tor.as_ref(), &relay, attendance.words.bandwidth, talk) => {}
+            () = register_with_tor(tor.as_ref(), &relay, &tor_attendance, talk) => {}
         }
 
         let patience = Duration::from_secs(arguments.patience.unwrap_or(PATIENCE).into());
@@ -146,10 +146,14 @@ async fn register(directory: Option<&Directory>, relay: &Relay, attendance: &Att
 }
 
 /// Keeps the authorities of a network of C tor's and the relay informed of each other.
-async fn register_with_tor(tor: Option<&(TorDirectory, TorRelayKey)>, relay: &Relay, bandwidth: u32, talk: Talk) {
+async fn register_with_tor(
+    tor: Option<&(TorDirectory, TorRelayKey)>,
+    relay: &Relay,
+    attendance: &TorAttendance,
+    talk: Talk,
+) {
     let Some((directory, key)) = tor else { return std::future::pending().await };
-    let attendance = TorAttendance { bandwidth, ..TorAttendance::default() };
-    tor::attend(relay, key, directory, &attendance, |step| tell(step, talk)).await;
+    tor::attend(relay, key, directory, attendance, |step| tell(step, talk)).await;
 }
 
 fn tell(step: Result<String, candor_network::Error>, talk: Talk) {
@@ -159,17 +163,61 @@ fn tell(step: Result<String, candor_network::Error>, talk: Talk) {
     }
 }
 
-/// What the relay says of itself to a directory.
-fn words(arguments: &RelayArguments) -> Result<Words, Failure> {
-    let mut words = Words::default();
-    words.bandwidth = arguments.bandwidth.unwrap_or(words.bandwidth);
-    for text in &arguments.family {
-        let identity = Words::identity(text).ok_or_else(|| {
-            Failure::Error(format!("family: `{text}` is not an identity; expected 64 hexadecimal digits"))
-        })?;
-        words.family.push(identity);
+/// What does not go together, or what a network of C tor's would refuse for as long as the relay runs. Before any key is made.
+fn check(arguments: &RelayArguments) -> Result<(), Failure> {
+    let wrong = |why: String| Err(Failure::Error(why));
+    let sources = [
+        ("relays", arguments.relays.is_some()),
+        ("directory", !arguments.directories.directory.is_empty()),
+        ("tor-authority", !arguments.tor_authority.is_empty()),
+    ];
+    let found: Vec<_> = sources.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+    if found.len() > 1 {
+        return wrong(format!("expected one of relays, directory and tor-authority; found {}", found.join(" and ")));
     }
-    Ok(words)
+    if arguments.tor_authority.is_empty() {
+        let alone = [("tor-keys", arguments.tor_keys.is_some()), ("contact", arguments.contact.is_some())];
+        return match alone.into_iter().find(|(_, is_there)| *is_there) {
+            Some((name, _)) => {
+                wrong(format!("{name} is for relays in a network of C tor's; expected tor-authority beside it"))
+            }
+            None => Ok(()),
+        };
+    }
+    let address = arguments.listening.advertise.unwrap_or(arguments.listening.address());
+    if !address.is_ipv4() {
+        return wrong(format!("C tor's authorities want an IPv4 address; others reach the relay at {address}"));
+    }
+    let name = arguments.name.as_deref().unwrap_or("candor");
+    if !(1..=19).contains(&name.len()) || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return wrong(format!("C tor's authorities want a name of 1 to 19 letters and digits; found `{name}`"));
+    }
+    let contact = arguments.contact.as_deref().unwrap_or_default();
+    match contact.len() > 400 || contact.contains(char::is_control) {
+        true => wrong("contact: expected at most 400 bytes without control characters".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// What the relay says of itself to a directory of ours, and to C tor's authorities.
+fn words(arguments: &RelayArguments) -> Result<(Words, TorAttendance), Failure> {
+    let (mut words, mut attendance) = (Words::default(), TorAttendance::default());
+    words.bandwidth = arguments.bandwidth.unwrap_or(words.bandwidth);
+    attendance.bandwidth = words.bandwidth;
+    attendance.contact = arguments.contact.clone();
+    for text in &arguments.family {
+        match arguments.tor_authority.is_empty() {
+            true => words.family.push(Words::identity(text).ok_or_else(|| {
+                Failure::Error(format!("family: `{text}` is not an identity; expected 64 hexadecimal digits"))
+            })?),
+            false => attendance.family.push(TorAttendance::identity(text).ok_or_else(|| {
+                Failure::Error(format!(
+                    "family: `{text}` is not an RSA identity, by which C tor's networks name families; expected $ and 40 hexadecimal digits"
+                ))
+            })?),
+        }
+    }
+    Ok((words, attendance))
 }
 
 /// The flags, and from the file what they leave open.
@@ -191,6 +239,7 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         directories: flags.directories.or(file.directories),
         tor_authority: if flags.tor_authority.is_empty() { file.tor_authority } else { flags.tor_authority },
         tor_keys: flags.tor_keys.or(file.tor_keys),
+        contact: flags.contact.or(file.contact),
         entry: flags.entry.or(file.entry),
         relays: flags.relays.or(file.relays),
         links: flags.links.or(file.links),
@@ -297,6 +346,59 @@ mod tests {
         std::fs::write(&path, &whole).unwrap();
         list.turn(&ada, TALK).unwrap();
         assert_eq!(list.text, whole);
+    }
+
+    #[test]
+    fn what_a_network_of_c_tors_would_refuse_is_said_before_keys_are_made() {
+        let authority = || vec!["127.0.0.1:7000/F7FB9FD1811AE912462DC8982B2181338516466F".to_owned()];
+        let file = |name: &str| Some(std::path::PathBuf::from(name));
+        let good = || RelayArguments {
+            name: Some("ada".to_owned()),
+            tor_authority: authority(),
+            tor_keys: file("rsa"),
+            contact: Some("ada <ada@example.org>".to_owned()),
+            family: vec![format!("${}", "aB".repeat(20))],
+            ..Default::default()
+        };
+        let why = |arguments: RelayArguments| match check(&arguments).and_then(|()| words(&arguments)) {
+            Ok(_) => String::new(),
+            Err(Failure::Error(why)) => why,
+            Err(_) => panic!("another failure"),
+        };
+        assert_eq!(why(good()), "");
+        let attendance = words(&good()).unwrap_or_else(|_| panic!("a good family")).1;
+        assert_eq!((attendance.family, attendance.contact), (vec![[0xab; 20]], good().contact));
+        let mut at_v6 = good();
+        at_v6.listening.advertise = Some("[2001:db8::1]:443".parse().unwrap());
+        let mut with_list = good();
+        with_list.relays = file("list");
+        let mut with_directory = good();
+        with_directory.directories.directory = vec!["http://127.0.0.1:1".to_owned()];
+        let named = |name: &str| RelayArguments { name: Some(name.to_owned()), ..good() };
+        for (arguments, expected) in [
+            (at_v6, "want an IPv4 address; others reach the relay at [2001:db8::1]:443"),
+            (with_list, "found relays and tor-authority"),
+            (with_directory, "found directory and tor-authority"),
+            (named("my-relay"), "1 to 19 letters and digits; found `my-relay`"),
+            (named("a23456789012345678901"), "1 to 19 letters and digits"),
+            (RelayArguments { contact: Some("a\nb".to_owned()), ..good() }, "without control characters"),
+            (RelayArguments { family: vec!["ab".repeat(32)], ..good() }, "expected $ and 40 hexadecimal digits"),
+            (RelayArguments { tor_authority: Vec::new(), ..good() }, "tor-keys is for relays in a network of C tor's"),
+            (
+                RelayArguments { tor_authority: Vec::new(), tor_keys: None, ..good() },
+                "contact is for relays in a network of C tor's",
+            ),
+            (
+                RelayArguments { tor_authority: Vec::new(), tor_keys: None, contact: None, ..good() },
+                "is not an identity; expected 64 hexadecimal digits",
+            ),
+        ] {
+            let why = why(arguments);
+            assert!(why.contains(expected), "{why} does not say {expected}");
+        }
+        // Elsewhere a name may be any.
+        let elsewhere = RelayArguments { name: Some("my-relay".to_owned()), ..Default::default() };
+        assert_eq!(why(elsewhere), "");
     }
 
     #[test]

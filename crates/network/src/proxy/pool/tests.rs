@@ -109,6 +109,28 @@ async fn comes(mut tcp: TcpStream) -> bool {
     answer.len() > 1000
 }
 
+/// By a consensus of Tor's, which nobody has given a newer one for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_day_after_its_end_no_circuit_is_built_by_a_consensus() {
+    let target = Target::start(local()).await.unwrap();
+    let port = target.address().port();
+    let relays = [relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await];
+    let [ada, bob, cyd] = relays.each_ref().map(Relay::listed);
+    let ended = |ago: u64| {
+        let now = Clock::default().now();
+        RelayList::signed(list(&[&ada, &bob, &cyd]).into_relays(), now - ago - 10_800, now - ago)
+    };
+    let (proxy, _folder) = proxy(ended(GRACE), &[&ada], |_| {}).await;
+    let refused = proxy.shared.pool.open(isolation(1), HOST, port).await.err().expect("none is built").text();
+    assert!(refused.contains("the newest consensus ended") && refused.contains("no directory has given"), "{refused}");
+    assert!(!comes(ask(&proxy, 2, port).await).await);
+    // The twins: one that has ended not so long ago, and a list that nobody has signed.
+    for (login, list) in [(3, ended(GRACE - 600)), (4, list(&[&ada, &bob, &cyd]))] {
+        proxy.know(list);
+        assert!(comes(ask(&proxy, login, port).await).await, "{login}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another() {
     // Each target has an exit of its own, so that it is no chance which exit is tried.
