@@ -88,6 +88,7 @@ mod ntor_v3;
 mod registry;
 mod sha3;
 mod stream;
+mod upgrade;
 
 pub use hybrid::{Hybrid, HybridClient, HybridRelay, HybridRelayPublic, HybridRequest};
 pub use hybrid::{NoStaticKem, StaticKem, StaticKey};
@@ -95,6 +96,7 @@ pub use keys::Keys;
 pub use ntor::{Ntor, NtorClient, NtorRelay, NtorRelayPublic, NtorRequest};
 pub use ntor_v3::{NtorV3, NtorV3Client, NtorV3Relay, NtorV3RelayPublic, NtorV3Request};
 pub use registry::*;
+pub use upgrade::{Chain, Confirmation, UPGRADE_SUITES, Upgrade, UpgradeAnswer, UpgradeClient, Upgraded};
 
 /// Tor's verification string for circuit extension (tor-spec, "ntor-v3"); our hybrids use it too.
 pub const CIRCUIT_EXTEND: &[u8] = b"circuit extend";

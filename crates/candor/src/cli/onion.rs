@@ -121,6 +121,9 @@ pub(crate) struct RelayArguments {
     /// Handshakes that may wait before more are refused [default: 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) handshake_queue: Option<u32>,
+    /// Experimental: agree to in-circuit upgrades, by which a client's layer with this relay gets post-quantum keys behind relays of C tor's
+    #[arg(long)]
+    pub(crate) upgrade: bool,
     /// Capacity in kB/s to tell the directory; clients prefer relays that have more [default: 1000]
     #[arg(long, value_name = "KB/S", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) bandwidth: Option<u32>,
@@ -195,6 +198,10 @@ pub(crate) struct FetchArguments {
     /// The cryptography of relay cells
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cells: Cells,
+    /// Experimental: give the layer of the last relay, which must run with --upgrade, new keys by an ML-KEM exchange inside the circuit. It protects that layer, not
+    /// the route; without it, nothing is fetched
+    #[arg(long)]
+    pub(crate) upgrade: bool,
 }
 
 #[derive(Debug, Args)]

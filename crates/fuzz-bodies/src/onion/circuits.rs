@@ -18,7 +18,7 @@ pub fn relay_circuit(data: &[u8]) {
     let crypto = crypto(*choice);
     let handshake = NtorV3Default::default();
     let relay = handshake.generate_relay([1; 32]).expect("the back end works");
-    let request = Request { crypto, fragments: true }.encode();
+    let request = Request { crypto, fragments: true, upgrade: false }.encode();
     let (client, onionskin) = handshake.start(handshake.public(&relay), &request).expect("good keys");
     let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).expect("short");
     let (mut circuit, job) = RelayCircuit::create(create, Limits::default());
@@ -60,7 +60,7 @@ pub fn client_circuit(data: &[u8]) {
     let relay = handshake.generate_relay([1; 32]).expect("the back end works");
     let mut now = Instant::now();
     let mut circuit = ClientCircuit::new(Limits::default(), true);
-    let options = HopOptions { crypto, fragments: true };
+    let options = HopOptions { crypto, fragments: true, upgrade: false };
     circuit.create(&handshake, handshake.public(&relay), options, now).expect("a new circuit");
     let Some(ClientAction::Send(Message::Create2(create))) = circuit.poll() else { panic!("no creation") };
     let accepted = handshake.accept(from_ref(&relay), create.onionskin()).expect("an honest client");

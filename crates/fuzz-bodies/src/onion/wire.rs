@@ -204,9 +204,9 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
     for (name, crypto, fragments) in
         [("cgo", Crypto::Cgo, true), ("tor1", Crypto::Tor1, true), ("none", Crypto::Tor1, false)]
     {
-        files.push(("onion_extensions", name.to_owned(), Request { crypto, fragments }.encode()));
+        files.push(("onion_extensions", name.to_owned(), Request { crypto, fragments, upgrade: false }.encode()));
     }
-    files.push(("onion_extensions", "response".to_owned(), Response { sendme_increment: Some(31) }.encode()));
+    files.push(("onion_extensions", "response".to_owned(), Response { sendme_increment: Some(31), upgrade: false }.encode()));
 
     let next = NextRelay { addresses: vec![([127, 0, 0, 1], 9001).into()], ed25519: Some([1; 32]), rsa: Some([2; 20]) };
     let create = Create2::new(0xFF68, vec![7; 1280]).expect("short enough");

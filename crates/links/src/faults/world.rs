@@ -130,7 +130,7 @@ impl<'a> World<'a> {
             scenario,
             plant,
             suite: suite::suite(scenario.handshake, scenario.cryptography)?,
-            options: HopOptions { crypto: scenario.crypto, fragments: true },
+            options: HopOptions { crypto: scenario.crypto, fragments: true, upgrade: false },
             limits,
             base: Instant::now(),
             now: Duration::ZERO,
