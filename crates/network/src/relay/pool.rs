@@ -295,7 +295,7 @@ mod tests {
     use crate::relay::payer::Asker;
     use candor_onion::cell::payload::Create2;
     use candor_onion::circuit::{Limits, RelayCircuit};
-    use candor_onion::handshake::{Handshake, NtorDefault, NtorV3Default};
+    use candor_onion::handshake::{Handshake, NtorDefault, NtorV3Default, Upgrade};
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
@@ -422,6 +422,32 @@ mod tests {
             (0..2).for_each(|_| drop(scene.submit(3, 1, None)));
         };
         assert_eq!(Scene::new().after(mix, 6), (vec![1, 6, 2, 5, 7, 3], [4, 1, 0, 0, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn upgrades_wait_among_creations_and_are_refused_with_them() {
+        let mut scene = Scene::new();
+        let request = Upgrade::new(MlKem768::new()).unwrap().start().unwrap().1;
+        let (go, wait) = channel();
+        scene.submit(0, 0, Some(wait));
+        assert_eq!(scene.answers.1.recv(), Ok(0));
+        let mut refused = Vec::new();
+        for number in 1..=104 {
+            // The first payer asks for upgrades only, another one for two creations.
+            let (job, waiting) = scene.job(if number <= 102 { 1 } else { 2 }, 0, None);
+            let work = if number <= 102 { Work::Upgrade(UpgradeJob::new(request.clone())) } else { Work::Create(job) };
+            refused.extend(scene.pool.submit(work, &waiting, true).map(|waiting| waiting.payer));
+        }
+        assert_eq!((refused, scene.pool.refused()), (vec![1; 4], 4), "a hundred may wait, and who has most loses");
+        go.send(()).unwrap();
+        let mut answers: Vec<_> = (0..100).map(|_| scene.answers.1.recv_timeout(PATIENCE).unwrap()).collect();
+        answers.sort_unstable();
+        assert!(answers.ends_with(&[103, 104]), "{answers:?}");
+        while locked(&scene.pool.0.state).working > 0 {
+            thread::yield_now();
+        }
+        assert_eq!((scene.pool.upgraded(), scene.pool.answered()), (98, 3));
+        assert_eq!(scene.pool.batches().iter().sum::<u64>(), 3, "batches are of creations");
     }
 
     #[test]

@@ -37,6 +37,11 @@ pub struct UpgradeJob {
 }
 
 impl UpgradeJob {
+    /// The job for this UPGRADE.
+    pub fn new(request: Vec<u8>) -> Self {
+        Self { request }
+    }
+
     /// Does it: some tens of microseconds of computation.
     ///
     /// # Errors
@@ -77,7 +82,7 @@ impl RelayCircuit {
         match mem::take(&mut open.upgrade) {
             State::Agreed(chain) if is_last => {
                 open.upgrade = State::Working(chain);
-                self.actions.push_back(RelayAction::Upgrade(UpgradeJob { request }));
+                self.actions.push_back(RelayAction::Upgrade(UpgradeJob::new(request)));
             }
             _ => self.close(DestroyReason::PROTOCOL),
         }
