@@ -7,7 +7,8 @@
 //! | [`Hybrid`] with ML-KEM-768 | 1280 + 1152 | X25519 onion key | X25519 or ML-KEM holds |
 //! | [`Hybrid`] with a [`StaticKem`] | 2368 + 1152 | X25519 *and* ML-KEM onion keys | X25519 or ML-KEM holds |
 //!
-//! All but `ntor` carry an encrypted extension message in each direction; its length comes on top.
+//! All but `ntor` carry an encrypted extension message in each direction; its length comes on top. An [`Upgrade`] replaces the keys of a circuit's last layer
+//! afterwards, where the handshake was classical (`docs/upgrade.md`, experimental).
 //!
 //! The types enforce the order of the steps: each takes the one before by value, so no step can be left out or done
 //! twice.

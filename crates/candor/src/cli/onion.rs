@@ -217,6 +217,9 @@ pub(crate) struct ProxyArguments {
     /// An authority of a private network of C tor's, by the address of its DirPort and its v3ident; may come again. More than half of them must have signed
     #[arg(long, value_name = "ADDRESS:PORT/V3IDENT", conflicts_with_all = ["directory", "relays"])]
     pub(crate) tor_authority: Vec<String>,
+    /// Experimental: ask each exit for an in-circuit upgrade, which gives its layer post-quantum keys behind relays of C tor's; exits that have none are used all the same
+    #[arg(long)]
+    pub(crate) upgrade: bool,
     /// Seconds to wait for enough relays
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u16,

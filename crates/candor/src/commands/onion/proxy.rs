@@ -153,6 +153,7 @@ fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure
     if !arguments.tor_authority.is_empty() && !matches!(config.handshake, HandshakeType::Ntor | HandshakeType::NtorV3) {
         return Err(Failure::Error(format!("relays of C tor's offer ntor and ntor-v3; found --handshake {handshake}")));
     }
+    config.upgrade = arguments.upgrade;
     config.client.crypto = match arguments.cells {
         Cells::Cgo => Crypto::Cgo,
         Cells::Tor1 => Crypto::Tor1,
