@@ -131,7 +131,9 @@ pub enum Error {
     #[error("circuit has as many streams as it may")]
     TooManyStreams,
     /// The last hop did not agree to an in-circuit upgrade when it was added.
-    #[error("hop {hop} does not agree to an in-circuit upgrade; expected a relay of ours that runs with --upgrade (relay {relay})")]
+    #[error(
+        "hop {hop} does not agree to an in-circuit upgrade; expected a relay of ours that runs with --upgrade (relay {relay})"
+    )]
     NoUpgrade {
         /// Which hop of the circuit it is, counted from 1.
         hop: usize,

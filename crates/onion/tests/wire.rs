@@ -3,9 +3,10 @@
 //! Each vector has fields and bytes. The test encodes the fields and compares the bytes; it decodes the bytes, compares
 //! the fields, and encodes them again. A mistake that encoder and decoder share shows here.
 
+use candor_onion::PeerMisbehaved;
 use candor_onion::cell::payload::*;
 use candor_onion::cell::{Cell, Command, Decoder, Message, PAYLOAD};
-use candor_onion::circuit::{Request, Response};
+use candor_onion::circuit::{Agreed, Request, Response};
 use candor_onion::layer::{Crypto, Tag};
 use candor_onion::link::certificate::{self, Certificate};
 use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};

@@ -212,7 +212,11 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
     files.push(("onion_extensions", "upgrade".to_owned(), upgrade.encode()));
     let agreed = Response { sendme_increment: Some(31), upgrade: true };
     files.push(("onion_extensions", "response-upgrade".to_owned(), agreed.encode()));
-    files.push(("onion_extensions", "response".to_owned(), Response { sendme_increment: Some(31), upgrade: false }.encode()));
+    files.push((
+        "onion_extensions",
+        "response".to_owned(),
+        Response { sendme_increment: Some(31), upgrade: false }.encode(),
+    ));
 
     let next = NextRelay { addresses: vec![([127, 0, 0, 1], 9001).into()], ed25519: Some([1; 32]), rsa: Some([2; 20]) };
     let create = Create2::new(0xFF68, vec![7; 1280]).expect("short enough");

@@ -31,6 +31,6 @@ mod proxy;
 mod raw;
 mod renewals;
 mod scene;
-mod upgrades;
 #[path = "../town/mod.rs"]
 mod town;
+mod upgrades;

@@ -14,9 +14,8 @@ const PART: usize = 498;
 
 /// The cells of UPGRADE for a circuit's hop.
 fn upgrade(circuit: &mut RawCircuit, body: &[u8]) -> Vec<Cell> {
-    let part = |(number, part): (usize, &[u8])| {
-        circuit.part(RelayCommand::UPGRADE, (body.len() - number * PART) as u16, part)
-    };
+    let part =
+        |(number, part): (usize, &[u8])| circuit.part(RelayCommand::UPGRADE, (body.len() - number * PART) as u16, part);
     body.chunks(PART).enumerate().map(part).collect()
 }
 
@@ -49,7 +48,8 @@ async fn a_circuit_is_upgraded_once_however_often_it_asks() {
     }
     scene.serves().await;
     let again = circuits.iter_mut().filter(|(number, _)| answered.contains(number));
-    raw.send(again.flat_map(|(_, circuit)| [(); 5].map(|()| upgrade(circuit, &body))).flatten().collect::<Vec<_>>()).await;
+    raw.send(again.flat_map(|(_, circuit)| [(); 5].map(|()| upgrade(circuit, &body))).flatten().collect::<Vec<_>>())
+        .await;
     for _ in &answered {
         let (number, heard) = next(&mut raw, &mut circuits).await;
         assert_eq!(heard, Heard::Over(Some(DestroyReason::PROTOCOL)), "{number}");

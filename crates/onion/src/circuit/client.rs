@@ -470,9 +470,7 @@ impl ClientCircuit {
         let agreed = Agreed::new(pending.request, response)?;
         self.onion.push(ClientLayer::new(agreed.crypto, &keys)?);
         self.upgrade = match agreed.upgrade {
-            true => {
-                upgrade::State::Agreed(Chain::new(&keys, agreed.crypto.name(), agreed.crypto.key_length())?)
-            }
+            true => upgrade::State::Agreed(Chain::new(&keys, agreed.crypto.name(), agreed.crypto.key_length())?),
             false => upgrade::State::None,
         };
         self.hops.push(Conversation::new(End::Client, agreed, Arc::clone(&self.limits)));

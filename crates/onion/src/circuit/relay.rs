@@ -150,7 +150,8 @@ impl RelayCircuit {
         if !matches!(self.state, State::Creating) {
             return; // destroyed in the meantime
         }
-        let made = answer.and_then(|answer| Ok((Created2::new(answer.reply)?, answer.layer, answer.agreed, answer.chain)));
+        let made =
+            answer.and_then(|answer| Ok((Created2::new(answer.reply)?, answer.layer, answer.agreed, answer.chain)));
         let Ok((created, layer, agreed, chain)) = made else { return self.close(DestroyReason::PROTOCOL) };
         let message = match self.wide {
             Some(length) => Message::Created2v(created.padded_to(length)),

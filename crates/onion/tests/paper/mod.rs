@@ -5,7 +5,8 @@
 use candor_onion::Error;
 use candor_onion::cell::{Cell, Decoder, Message};
 use candor_onion::circuit::{
-    ClientAction, ClientCircuit, Failure, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, StreamId, UpgradeJob,
+    ClientAction, ClientCircuit, Failure, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, StreamId,
+    UpgradeJob,
 };
 use candor_onion::handshake::Handshake;
 use candor_onion::relay::message::{Connected, EndReason, NextRelay};

@@ -121,9 +121,8 @@ fn upgrade(probe: &mut Probe) {
     let upgrade = Upgrade::new(kem(&random)).expect("it has a number");
     let (waiting, request) = step!(probe, "start", [upgrade: &Up = &upgrade], upgrade.start()).expect("UPGRADE");
     probe.public(&request);
-    let answer =
-        step!(probe, "answer", [upgrade: &Up = &upgrade, request: &[u8] = &request], upgrade.answer(request))
-            .expect("a good key");
+    let answer = step!(probe, "answer", [upgrade: &Up = &upgrade, request: &[u8] = &request], upgrade.answer(request))
+        .expect("a good key");
     let others = Chain::new(&theirs, "cgo", 160).expect("keys");
     let (reply, at_relay) =
         step!(probe, "reply", [answer: UpgradeAnswer = answer, chain: Chain = others], answer.finish(chain));

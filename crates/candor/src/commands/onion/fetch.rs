@@ -48,7 +48,9 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
     };
     let path = path(&list, arguments, &url, handshake)?;
     if arguments.upgrade && (path.len() < 2 || handshake == HandshakeType::Ntor) {
-        return Err(Failure::Error("--upgrade: expected a path of two relays or more, and another handshake than ntor".to_owned()));
+        return Err(Failure::Error(
+            "--upgrade: expected a path of two relays or more, and another handshake than ntor".to_owned(),
+        ));
     }
     let mut page = Page::new(arguments.output.as_deref())?;
     let options = ClientOptions {

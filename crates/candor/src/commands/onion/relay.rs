@@ -305,7 +305,11 @@ mod tests {
     fn limits_come_from_flags_and_then_from_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("relay.toml");
-        std::fs::write(&path, "links-per-network = 7\nupgrade = true\ncircuits = 8\ntest-networks = [\"192.0.2.0/24\"]\n").unwrap();
+        std::fs::write(
+            &path,
+            "links-per-network = 7\nupgrade = true\ncircuits = 8\ntest-networks = [\"192.0.2.0/24\"]\n",
+        )
+        .unwrap();
         let flags = RelayArguments { config: Some(path), circuits: Some(9), streams: Some(10), ..Default::default() };
         let config = config(&with_file(flags).unwrap_or_default(), TALK).unwrap_or_else(|_| panic!("a good file"));
         let limits = config.limits;

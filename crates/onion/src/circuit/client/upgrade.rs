@@ -1,8 +1,8 @@
 //! The client's end of the in-circuit upgrade (`docs/upgrade.md`).
 
 use super::{ClientAction, ClientCircuit};
-use crate::circuit::{Cause, conversation};
 use crate::cell::DestroyReason;
+use crate::circuit::{Cause, conversation};
 use crate::handshake::{Chain, Upgrade, Upgraded};
 use crate::relay::RelayCommand;
 use crate::{Error, PeerMisbehaved};

@@ -92,9 +92,7 @@ impl RelayCircuit {
     pub(super) fn on_upgraded(&mut self, confirmation: &[u8]) {
         let circuit::relay::State::Open(open) = &mut self.state else { return };
         let done = match mem::take(&mut open.upgrade) {
-            State::Switching(expected, out) => {
-                expected.check(confirmation).is_ok() && open.layer.replace(&out).is_ok()
-            }
+            State::Switching(expected, out) => expected.check(confirmation).is_ok() && open.layer.replace(&out).is_ok(),
             _ => false,
         };
         if !done {
