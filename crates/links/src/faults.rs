@@ -37,7 +37,7 @@ pub use explore::{Exploration, Found, Row, explore};
 pub use fault::{Fault, FloodKind, Garbage, Spot, What};
 pub use judge::{CONTROL, HANDSHAKES, MOST_EVENTS, MOST_WAIT, Violation};
 pub use plant::Plant;
-pub use scenario::{Line, Scenario, Sizes};
+pub use scenario::{Line, Scenario, Sizes, Upgrade};
 
 use self::world::{Ended, World};
 use candor_onion::circuit::{Cause, Failure};
