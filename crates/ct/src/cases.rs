@@ -293,6 +293,8 @@ const CASES: &[Case] = &[
     onion("ntor/server-many", ("X25519", "dalek"), onion::ntor_answer_many),
     onion("ntor-v3/server-many", ("X25519", "dalek"), onion::ntor_v3_answer_many),
     onion("hybrid-768/server-many", ("ML-KEM-768", "libcrux"), onion::hybrid_answer_many),
+    onion("upgrade/client-finish", ("ML-KEM-768", "libcrux"), onion::upgrade_finish),
+    onion("upgrade/server", ("ML-KEM-768", "libcrux"), onion::upgrade_answer),
     onion("hybrid-768-auth/server-many", ("ML-KEM-768", "libcrux"), onion::hybrid_auth_answer_many),
     aes("aes-128/encrypt-blocks@clmul", ("aes-128", "aes-ni"), "clmul", aes::encrypt_blocks),
     aes("aes-128/decrypt-blocks@clmul", ("aes-128-decrypt", "aes-ni"), "clmul", aes::decrypt_blocks),

@@ -5,10 +5,12 @@
 
 mod circuits;
 mod directory;
+mod upgrades;
 mod wire;
 
 pub use circuits::{client_circuit, relay_circuit};
 pub use directory::{directory, honest_directory};
+pub use upgrades::upgrade;
 pub use wire::{cells, certificates, extensions, honest_wire, link, relay_messages};
 
 use candor_onion::Error;
@@ -111,15 +113,7 @@ pub fn edits(data: &[u8]) {
         }
     }
     let [choice, direction, distance, edits @ ..] = data else { return };
-    let edit = |message: &mut Vec<u8>| {
-        let length = message.len().saturating_add_signed(isize::from(*distance as i8));
-        message.resize(length, 0);
-        for &[high, low, xor] in edits.as_chunks::<3>().0 {
-            if length > 0 {
-                message[usize::from(u16::from_be_bytes([high, low])) % length] ^= xor;
-            }
-        }
-    };
+    let edit = |message: &mut Vec<u8>| edit(*distance, edits, message);
     let (edit_reply, relays) = (direction % 2 == 1, &*RELAYS);
     match choice % 6 {
         0 => check(NtorDefault::default(), &relays.ntor, edit_reply, &edit),
@@ -128,6 +122,17 @@ pub fn edits(data: &[u8]) {
         3 => check(Hybrid768::default(), &relays.hybrid_768, edit_reply, &edit),
         4 => check(Hybrid1024::default(), &relays.hybrid_1024, edit_reply, &edit),
         _ => check(Hybrid768Auth::default(), &relays.hybrid_768_auth, edit_reply, &edit),
+    }
+}
+
+/// Cuts or extends a message by the signed `distance`, and XORs into it.
+fn edit(distance: u8, edits: &[u8], message: &mut Vec<u8>) {
+    let length = message.len().saturating_add_signed(isize::from(distance as i8));
+    message.resize(length, 0);
+    for &[high, low, xor] in edits.as_chunks::<3>().0 {
+        if length > 0 {
+            message[usize::from(u16::from_be_bytes([high, low])) % length] ^= xor;
+        }
     }
 }
 

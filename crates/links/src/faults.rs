@@ -37,7 +37,7 @@ pub use explore::{Exploration, Found, Row, explore, explore_by};
 pub use fault::{Fault, FloodKind, Garbage, Spot, What};
 pub use judge::{CONTROL, HANDSHAKES, MOST_STEPS, MOST_WAIT, Violation};
 pub use plant::{End, Hurt, Kept, Plant, Work};
-pub use scenario::{Line, Scenario, Sizes};
+pub use scenario::{Line, Scenario, Sizes, Upgrade};
 
 use self::trace::Trace;
 use self::world::{Ended, World};

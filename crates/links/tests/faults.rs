@@ -42,6 +42,21 @@ fn scenarios_have_every_handshake_layer_and_cryptography() {
 }
 
 #[test]
+fn the_exits_layer_is_upgraded_before_the_streams_or_beside_them_and_everything_arrives() {
+    let mut seen = BTreeSet::new();
+    for number in 0..60 {
+        let scenario = Scenario::draw(1, number).undamaged();
+        let report = run(&scenario, None, true);
+        assert_eq!((report.violation, report.outcome), (None, Some(Outcome::Delivered)), "{scenario}");
+        let trace = &report.trace;
+        assert_eq!(trace.contains("client 0: hop 3 is upgraded"), scenario.upgrade.is_some(), "{scenario}");
+        let kind = scenario.upgrade.map(|when| format!("{when:?} {}", scenario.crypto.name()));
+        seen.extend(kind);
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+#[test]
 fn a_seed_and_a_number_are_one_scenario_and_its_events() {
     let report = |seed, number| run(&Scenario::draw(seed, number), None, true);
     assert_eq!(report(3, 5), report(3, 5));

@@ -130,6 +130,16 @@ pub enum Error {
     /// A circuit has as many streams as it may, or had as many as there are numbers for. Those that it has go on; a new one needs another circuit.
     #[error("circuit has as many streams as it may")]
     TooManyStreams,
+    /// The last hop did not agree to an in-circuit upgrade when it was added.
+    #[error(
+        "hop {hop} does not agree to an in-circuit upgrade; expected a relay of ours that runs with --upgrade (relay {relay})"
+    )]
+    NoUpgrade {
+        /// Which hop of the circuit it is, counted from 1.
+        hop: usize,
+        /// The relay, as the list names it.
+        relay: String,
+    },
     /// A circuit is stuck: a hop, or the way to it, no longer answers, and no relay has ended the circuit.
     #[error("hop {hop}: no answer within {} s; it or the link to it is stuck (relay {relay})", after.as_secs_f32())]
     Silent {

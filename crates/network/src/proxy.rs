@@ -58,6 +58,8 @@ pub struct ProxyConfig {
     pub hops: usize,
     /// The handshake with each.
     pub handshake: HandshakeType,
+    /// Experimental: ask each exit for an in-circuit upgrade ([`Circuit::extend_and_upgrade`](crate::Circuit::extend_and_upgrade)), and go on without if it has none.
+    pub upgrade: bool,
     /// The client's own choices.
     pub client: ClientOptions,
     /// Relays on a path may share a /16 (IPv6: /32), as they do where all are on one machine.
@@ -99,6 +101,7 @@ impl ProxyConfig {
             listen,
             hops: 3,
             handshake: HandshakeType::Hybrid768,
+            upgrade: false,
             client: ClientOptions::default(),
             test_network: false,
             state: None,

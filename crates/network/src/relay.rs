@@ -133,7 +133,9 @@ pub struct RelayCounts {
     pub handshakes_at_once: u64,
     /// How many batches of one, of two, … handshakes the threads of the pool have done.
     pub handshake_batches: [u64; 8],
-    /// Handshakes refused because too many waited.
+    /// Upgrades answered, by threads of the pool.
+    pub upgrades: u64,
+    /// Handshakes and upgrades refused because too many waited.
     pub refused: u64,
     /// Connections refused because there were too many, from one network or in all.
     pub refused_connections: u64,
@@ -398,6 +400,7 @@ impl Shared {
             handshakes: self.pool.answered(),
             handshakes_at_once: self.pool.answered_here(),
             handshake_batches: self.pool.batches(),
+            upgrades: self.pool.upgraded(),
             refused: self.pool.refused(),
             refused_connections: count(&self.refused_connections),
             refused_circuits: count(&self.refused_circuits),

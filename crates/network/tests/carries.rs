@@ -41,6 +41,39 @@ async fn a_relay_listed_as_tors_are_is_asked_for_nothing_that_they_would_refuse(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_hop_is_upgraded_if_it_agrees_and_named_if_it_does_not() {
+    let town = Town::with(|config| config.limits.circuit.upgrade = config.name.as_deref() == Some("cyd")).await;
+    let path = town.path();
+    for crypto in [Crypto::Cgo, Crypto::Tor1] {
+        let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
+        for handshake in [HandshakeType::NtorV3, HandshakeType::Hybrid768] {
+            let before = town.relay(2).counts();
+            let mut circuit = client.first_hop(path[0], handshake).await.unwrap();
+            circuit.extend(path[1], handshake).await.unwrap();
+            circuit.extend_and_upgrade(path[2], handshake).await.unwrap();
+            assert_eq!(town.fetch(&circuit, 1_000_000).await, Target::digest(1_000_000), "{handshake}, {crypto:?}");
+            let counts = town.relay(2).counts();
+            assert_eq!((counts.upgrades, counts.handshakes), (before.upgrades + 1, before.handshakes + 1));
+
+            // Bob has none. The hop is there all the same.
+            let mut circuit = client.first_hop(path[0], handshake).await.unwrap();
+            match circuit.extend_and_upgrade(path[1], handshake).await {
+                Err(Error::NoUpgrade { hop: 2, relay }) => assert!(relay.starts_with("bob"), "{relay}"),
+                other => panic!("{other:?}"),
+            }
+            circuit.extend(path[2], handshake).await.unwrap();
+            assert_eq!(town.fetch(&circuit, 5000).await, Target::digest(5000));
+        }
+    }
+    // It has no room to ask.
+    let client = client();
+    let mut circuit = client.first_hop(path[0], HandshakeType::Ntor).await.unwrap();
+    let refused = circuit.extend_and_upgrade(path[2], HandshakeType::Ntor).await;
+    assert!(matches!(refused, Err(Error::NoUpgrade { hop: 2, .. })), "{refused:?}");
+    assert!(town.told.lock().unwrap().is_empty(), "{:?}", town.told);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_megabytes_arrive_byte_for_byte() {
     let town = Town::new().await;
     for crypto in [Crypto::Cgo, Crypto::Tor1] {

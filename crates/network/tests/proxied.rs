@@ -63,6 +63,21 @@ async fn socks_and_http_carry_a_page_byte_for_byte() {
     until(|| proxy.metrics().streams == 0 && proxy.metrics().connections == 0).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_asks_for_upgrades_gets_them_of_exits_that_have_them_and_serves_through_others() {
+    for has in [true, false] {
+        let town = Town::with(|config| config.limits.circuit.upgrade = has).await;
+        let proxy = proxy(&town, |config| {
+            config.upgrade = true;
+            config.handshake = HandshakeType::NtorV3;
+        })
+        .await;
+        serves(&town, proxy.addresses()[0], None).await;
+        let metrics = proxy.metrics();
+        assert_eq!((metrics.circuits_built, metrics.circuits_failed, metrics.upgrades), (1, 0, u64::from(has)));
+    }
+}
+
 /// Runs curl, if there is one; what it fetched.
 async fn curl(arguments: &[&str]) -> Option<Result<Vec<u8>, String>> {
     let output =

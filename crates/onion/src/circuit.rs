@@ -58,7 +58,7 @@ pub use client::{ClientAction, ClientCircuit, HopOptions};
 pub use extensions::{Agreed, Request, Response};
 pub use job::{Answer, HandshakeJob, OnionKeys};
 pub use numbers::{Circuits, Side};
-pub use relay::{RelayAction, RelayCircuit};
+pub use relay::{RelayAction, RelayCircuit, UpgradeJob};
 pub use stream::StreamId;
 
 use crate::Error;
@@ -90,6 +90,8 @@ pub struct Limits {
     pub congestion: Parameters,
     /// Whether a relay has a directory: [`RelayAction::BeginDirectory`] tells of BEGIN_DIR, which is refused otherwise.
     pub directory: bool,
+    /// Whether a relay agrees to upgrades (`docs/upgrade.md`; experimental).
+    pub upgrade: bool,
 }
 
 impl Default for Limits {
@@ -102,6 +104,7 @@ impl Default for Limits {
             circuit_unread: 2000 * 498,
             congestion: Parameters::default(),
             directory: false,
+            upgrade: false,
         }
     }
 }
@@ -129,7 +132,7 @@ pub enum Cause {
     Timeout,
     /// The hop, or its neighbour, sent DESTROY or TRUNCATED with this reason.
     Destroyed(DestroyReason),
-    /// The handshake with the hop failed, or the hop agreed to something that was not asked for.
+    /// The handshake with the hop failed, or its upgrade; or the hop agreed to something that was not asked for.
     Handshake(Error),
     /// The hop broke the protocol.
     Protocol(Error),

@@ -84,6 +84,9 @@ pub enum Error {
     /// Destroy the circuit.
     #[error("reply does not prove that it comes from the relay")]
     Authentication,
+    /// UPGRADED is not from who has the circuit's keys and the KEM's secret, or a message was changed on the way. Destroy the circuit.
+    #[error("UPGRADED does not prove that the other end has the same new keys")]
+    Confirmation,
     /// `ntor` has no room for an extension message.
     #[error("ntor can't carry an extension message; use ntor-v3 or a hybrid")]
     NoMessage,

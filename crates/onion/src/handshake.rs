@@ -7,7 +7,8 @@
 //! | [`Hybrid`] with ML-KEM-768 | 1280 + 1152 | X25519 onion key | X25519 or ML-KEM holds |
 //! | [`Hybrid`] with a [`StaticKem`] | 2368 + 1152 | X25519 *and* ML-KEM onion keys | X25519 or ML-KEM holds |
 //!
-//! All but `ntor` carry an encrypted extension message in each direction; its length comes on top.
+//! All but `ntor` carry an encrypted extension message in each direction; its length comes on top. An [`Upgrade`] replaces the keys of a circuit's last layer
+//! afterwards, where the handshake was classical (`docs/upgrade.md`, experimental).
 //!
 //! The types enforce the order of the steps: each takes the one before by value, so no step can be left out or done
 //! twice.
@@ -88,6 +89,7 @@ mod ntor_v3;
 mod registry;
 mod sha3;
 mod stream;
+mod upgrade;
 
 pub use hybrid::{Hybrid, HybridClient, HybridRelay, HybridRelayPublic, HybridRequest};
 pub use hybrid::{NoStaticKem, StaticKem, StaticKey};
@@ -95,6 +97,7 @@ pub use keys::Keys;
 pub use ntor::{Ntor, NtorClient, NtorRelay, NtorRelayPublic, NtorRequest};
 pub use ntor_v3::{NtorV3, NtorV3Client, NtorV3Relay, NtorV3RelayPublic, NtorV3Request};
 pub use registry::*;
+pub use upgrade::{Chain, Confirmation, UPGRADE_SUITES, Upgrade, UpgradeAnswer, UpgradeClient, Upgraded};
 
 /// Tor's verification string for circuit extension (tor-spec, "ntor-v3"); our hybrids use it too.
 pub const CIRCUIT_EXTEND: &[u8] = b"circuit extend";

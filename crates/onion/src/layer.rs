@@ -89,6 +89,21 @@ impl Crypto {
         }
     }
 
+    /// Cuts from a key stream what takes the place of a layer's keys: for the way out, and for the way in.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], which no key stream of this crate returns for these lengths.
+    // ct: layer/relay/keys, layer/client/keys
+    pub fn fresh(self, keys: &Keys) -> Result<[FreshKeys; 2], Error> {
+        let material = self.material(keys)?;
+        let halves = match self {
+            Self::Tor1 => tor1::cut(&material),
+            Self::Cgo => cgo::cut(&material),
+        };
+        let [out, back] = halves.map(|parts| Zeroizing::new(parts.concat()));
+        Ok([(Way::Out, out), (Way::In, back)].map(|(way, material)| FreshKeys { crypto: self, way, material }))
+    }
+
     fn material(self, keys: &Keys) -> Result<Zeroizing<Vec<u8>>, Error> {
         keys.expand(self.key_length())
     }
@@ -97,6 +112,22 @@ impl Crypto {
         let (asked, most) = (material.len(), self.key_length());
         if asked == most { Ok(()) } else { Err(Error::KeyLength { asked, most }) }
     }
+}
+
+/// A direction of a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Away from the client.
+    Out,
+    /// Towards the client.
+    In,
+}
+
+/// Keys that take the place of those of one direction of a layer ([`Crypto::fresh`]). Wiped on drop.
+pub struct FreshKeys {
+    crypto: Crypto,
+    way: Way,
+    material: Zeroizing<Vec<u8>>,
 }
 
 /// Stack that making a layer of tor1 takes, in bytes: keys are moved into their box. One of CGO expands its keys later.
@@ -164,6 +195,31 @@ impl RelayLayer {
         }
     }
 
+    /// Its cryptography.
+    pub fn crypto(&self) -> Crypto {
+        match self.0 {
+            Relay::Tor1(_) => Crypto::Tor1,
+            Relay::Cgo(_) => Crypto::Cgo,
+        }
+    }
+
+    /// From the next cell of that direction on, the layer has these keys, as if it were new: the digest, the nonce and the last tag begin anew.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] if they are for the other cryptography.
+    // ct: layer/relay/keys
+    pub fn replace(&mut self, keys: &FreshKeys) -> Result<(), Error> {
+        secret::takes("layer/relay/keys", &keys.material);
+        match (&mut self.0, keys.crypto) {
+            (Relay::Tor1(layer), Crypto::Tor1) => {
+                stack::clearing::<FRAMES, _>(|| layer.replace(Cpu::default(), keys.way, &keys.material));
+            }
+            (Relay::Cgo(layer), Crypto::Cgo) => layer.replace(Cpu::default(), keys.way, &keys.material),
+            _ => return Err(mismatch(self.crypto(), keys.crypto)),
+        }
+        Ok(())
+    }
+
     /// Wraps a cell that this relay originates. The fields of `payload` that belong to the layer must be zero.
     // ct: aes-128-ctr
     #[inline]
@@ -218,6 +274,31 @@ impl ClientLayer {
         }))
     }
 
+    /// Its cryptography.
+    pub fn crypto(&self) -> Crypto {
+        match self.0 {
+            ClientSide::Tor1(_) => Crypto::Tor1,
+            ClientSide::Cgo(_) => Crypto::Cgo,
+        }
+    }
+
+    /// [`RelayLayer::replace`], at the client.
+    ///
+    /// # Errors
+    /// Those of [`RelayLayer::replace`].
+    // ct: layer/client/keys
+    pub fn replace(&mut self, keys: &FreshKeys) -> Result<(), Error> {
+        secret::takes("layer/client/keys", &keys.material);
+        match (&mut self.0, keys.crypto) {
+            (ClientSide::Tor1(layer), Crypto::Tor1) => {
+                stack::clearing::<FRAMES, _>(|| layer.replace(Cpu::default(), keys.way, &keys.material));
+            }
+            (ClientSide::Cgo(layer), Crypto::Cgo) => layer.replace(Cpu::default(), keys.way, &keys.material),
+            _ => return Err(mismatch(self.crypto(), keys.crypto)),
+        }
+        Ok(())
+    }
+
     /// Wraps a cell for this layer's relay. The fields of `payload` that belong to the layer must be zero.
     // ct: aes-128-ctr
     #[inline]
@@ -249,6 +330,10 @@ impl ClientLayer {
     }
 }
 
+fn mismatch(expected: Crypto, found: Crypto) -> Error {
+    Error::KeyLength { asked: found.key_length(), most: expected.key_length() }
+}
+
 /// All layers of a client, the first hop's first.
 #[derive(Default)]
 pub struct Onion(Vec<ClientLayer>);
@@ -271,6 +356,12 @@ impl Onion {
         self.0.len()
     }
 
+    /// The last hop's layer.
+    #[cfg(feature = "std")]
+    pub(crate) fn last(&mut self) -> Option<&mut ClientLayer> {
+        self.0.last_mut()
+    }
+
     /// Wraps a cell for hop `to`, counted from 0. Returns `None` if there is no such hop.
     // ct: layer/client/keys, aes-128-ctr
     pub fn wrap(&mut self, to: usize, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
@@ -290,6 +381,12 @@ impl Onion {
 impl fmt::Debug for RelayLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RelayLayer(..)")
+    }
+}
+
+impl fmt::Debug for FreshKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FreshKeys(..)")
     }
 }
 

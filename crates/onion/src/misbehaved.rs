@@ -79,6 +79,15 @@ pub enum PeerMisbehaved {
     /// A message from a hop that is not the last, although only the last may send it.
     #[error("unexpected message from hop {hop}, which is not the last of the circuit")]
     HopUnexpected { hop: usize },
+    /// A message that spans cells, or UPGRADED, for a stream.
+    #[error("{command:?} message names stream {stream}; expected stream 0")]
+    StreamUnexpected { command: RelayCommand, stream: u16 },
+    /// UPGRADE or UPGRADED when it is not its turn, or EXTEND2 while an upgrade is under way.
+    #[error("{command:?} message is out of turn in an upgrade; a circuit has one, at its last hop")]
+    UpgradeOutOfTurn { command: RelayCommand },
+    /// UPGRADE with another suite than the one agreed on.
+    #[error("UPGRADE is for suite {got:#04x}; expected {expected:#04x}")]
+    UpgradeSuite { expected: u8, got: u8 },
     /// BEGIN for a stream that is open.
     #[error("BEGIN message for stream {stream}, which is open already")]
     StreamInUse { stream: u16 },
@@ -128,6 +137,12 @@ pub enum PeerMisbehaved {
     /// The answer about congestion control does not fit the request.
     #[error("congestion control is {}", if *.answered { "answered although it was not asked for" } else { "asked for but not answered" })]
     CongestionControl { answered: bool },
+    /// An upgrade that was not asked for, or not with this suite.
+    #[error("upgrade with suite {got:#04x} is agreed to although it was not asked for")]
+    UpgradeUnasked { got: u8 },
+    /// The answer to the request for an upgrade names no suite, or several.
+    #[error("answer about upgrades is {got} bytes long; expected 1")]
+    UpgradeLength { got: usize },
     /// An extension that is there twice.
     #[error("extension of type {kind} is there twice; expected once")]
     ExtensionRepeated { kind: u8 },

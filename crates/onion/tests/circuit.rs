@@ -23,7 +23,7 @@ where
     H::RelaySecret: Send + Sync,
     H::Client: Send + 'static,
 {
-    let mut paper = Paper::build(handshake, 3, HopOptions { crypto, fragments: true });
+    let mut paper = Paper::build(handshake, 3, HopOptions { crypto, fragments: true, upgrade: false });
     let stream = paper.begin();
     let sent = vec![(stream, bytes(1, length))];
     let back = paper.echo(&sent, STEP);
@@ -54,7 +54,7 @@ fn twenty_megabytes_cross_three_hops_and_come_back() {
 #[test]
 fn a_hundred_streams_share_a_circuit() {
     for crypto in [Crypto::Tor1, Crypto::Cgo] {
-        let mut paper = Paper::build(Hybrid768::default(), 3, HopOptions { crypto, fragments: true });
+        let mut paper = Paper::build(Hybrid768::default(), 3, HopOptions { crypto, fragments: true, upgrade: false });
         let sent: Vec<_> = (0..100).map(|seed| (paper.begin(), bytes(seed, 20_000 + seed as usize))).collect();
         let back = paper.echo(&sent, STEP);
         for (stream, data) in &sent {
@@ -66,7 +66,8 @@ fn a_hundred_streams_share_a_circuit() {
 #[test]
 fn a_link_carries_as_many_cells_each_way_while_a_hop_is_added() {
     for (crypto, expected) in [(Crypto::Tor1, 5), (Crypto::Cgo, 5)] {
-        let mut paper = Paper::build(Hybrid768Auth::default(), 2, HopOptions { crypto, fragments: true });
+        let mut paper =
+            Paper::build(Hybrid768Auth::default(), 2, HopOptions { crypto, fragments: true, upgrade: false });
         // The creation and its answer, then the fragments of EXTEND2 and EXTENDED2. EXTENDED2 alone would need only
         // three.
         assert_eq!(paper.cells[0], [1 + expected, 1 + expected], "{crypto:?}");
@@ -106,7 +107,8 @@ fn streams_end_from_either_side() {
 #[test]
 fn cells_of_streams_from_behind_the_first_hop_are_counted() {
     for crypto in [Crypto::Tor1, Crypto::Cgo] {
-        let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false });
+        let mut paper =
+            Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false, upgrade: false });
         for hop in 1..=3 {
             paper.client.probe(hop).unwrap();
             paper.run();
@@ -141,7 +143,8 @@ fn bytes_in_flight_when_a_stream_ends_are_dropped() {
 #[test]
 fn an_exit_that_does_not_read_holds_its_stream_back() {
     for (crypto, at_most) in [(Crypto::Tor1, 500 * 498), (Crypto::Cgo, Limits::default().circuit_unread + WINDOW)] {
-        let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false });
+        let mut paper =
+            Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false, upgrade: false });
         let stream = paper.begin();
         paper.exit_reads = false;
         let data = bytes(3, 6_000_000);
@@ -177,7 +180,8 @@ fn an_exit_that_does_not_read_holds_its_stream_back() {
 #[test]
 fn an_exit_that_does_not_read_holds_many_streams_back_together() {
     for crypto in [Crypto::Tor1, Crypto::Cgo] {
-        let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false });
+        let mut paper =
+            Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false, upgrade: false });
         paper.exit_reads = false;
         let streams: Vec<_> = (0..60).map(|_| paper.begin()).collect();
         let data = bytes(3, 100_000);

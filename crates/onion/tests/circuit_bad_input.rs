@@ -13,8 +13,8 @@ use std::time::Duration;
 
 mod paper;
 
-const TOR1: HopOptions = HopOptions { crypto: Crypto::Tor1, fragments: true };
-const CGO: HopOptions = HopOptions { crypto: Crypto::Cgo, fragments: true };
+const TOR1: HopOptions = HopOptions { crypto: Crypto::Tor1, ..CGO };
+const CGO: HopOptions = HopOptions { crypto: Crypto::Cgo, fragments: true, upgrade: false };
 
 /// Changes the `nth` relay cell that crosses a link in one direction.
 fn flip(paper: &mut Paper, link: usize, way: Way, nth: usize, byte: usize) {

@@ -2,7 +2,7 @@
 
 use candor_key_schedules::{self as book, Relay};
 use candor_onion::handshake::{
-    CIRCUIT_EXTEND, Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem, StaticKey,
+    CIRCUIT_EXTEND, Chain, Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem, StaticKey, Upgrade,
 };
 use candor_primitives::dh::{self, DiffieHellman};
 use candor_primitives::kem::{self, DerandomizedKem};
@@ -280,4 +280,47 @@ fn write_hybrid_vectors() {
         handshakes.push(vector);
     }
     save("onion-hybrid.json", &json!({ "handshakes": handshakes }));
+}
+
+/// The upgrade: the key stream is that of Tor's vector for ntor-v3, key pair and encapsulation are Wycheproof's, and what follows from them was computed by the
+/// program in docs/upgrade.md §9.
+fn upgrade_vectors<K: DerandomizedKem + Clone + Default>() {
+    let (file, tors) = (load("onion-upgrade.json"), load("ntor-v3.json"));
+    let [vector] = list(&tors, "handshake") else { panic!("one handshake") };
+    let handshake = NtorV3::new(scripted_dh::<dh::dalek::X25519>(vector));
+    let handshake = handshake.with_verification(bytes(vector, "verification"));
+    let secret = dh::dalek::X25519.secret_from_bytes(&array(vector, "b")).unwrap();
+    let relay = handshake.relay(array(vector, "identity"), secret).unwrap();
+    let (client, onionskin) = handshake.start(handshake.public(&relay), &bytes(vector, "client_message")).unwrap();
+    let accepted = handshake.accept(from_ref(&relay), &onionskin).unwrap();
+    let (reply, theirs) = accepted.respond(&bytes(vector, "relay_message")).unwrap();
+    let ours = client.finish(&reply).unwrap().keys;
+    assert_eq!(*ours.expand(256).unwrap(), bytes(vector, "keys"));
+
+    for layer in list(&file, "layers") {
+        let (name, length) = match layer["layer"].as_str().unwrap() {
+            "tor1" => ("tor1", 72),
+            "cgo" => ("cgo", 160),
+            other => panic!("layer {other}"),
+        };
+        let chain = |keys| Chain::new(keys, name, length).unwrap();
+        let kem: Scripted<K> = scripted(&file["kem"], ["seed", "coins"]);
+        let upgrade = Upgrade::new(kem).unwrap();
+        let (waiting, request) = upgrade.start().unwrap();
+        assert_eq!(request, bytes(&file, "upgrade"));
+        let (reply, at_relay) = upgrade.answer(&request).unwrap().finish(chain(&theirs));
+        assert_eq!(reply, bytes(layer, "relay_upgraded"), "{name}");
+        let at_client = waiting.finish(chain(&ours), &reply).unwrap();
+        for side in [&at_relay, &at_client] {
+            assert_eq!(side.confirmation.as_bytes()[..], bytes(layer, "client_upgraded"), "{name}");
+            assert_eq!(*side.keys.expand(length).unwrap(), bytes(layer, "keys"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn upgrades_give_the_answers_of_another_program() {
+    upgrade_vectors::<kem::libcrux::MlKem768>();
+    upgrade_vectors::<kem::rustcrypto::MlKem768>();
+    upgrade_vectors::<kem::ml_kem::MlKem768>();
 }

@@ -3,9 +3,10 @@
 //! Each vector has fields and bytes. The test encodes the fields and compares the bytes; it decodes the bytes, compares
 //! the fields, and encodes them again. A mistake that encoder and decoder share shows here.
 
+use candor_onion::PeerMisbehaved;
 use candor_onion::cell::payload::*;
 use candor_onion::cell::{Cell, Command, Decoder, Message, PAYLOAD};
-use candor_onion::circuit::{Request, Response};
+use candor_onion::circuit::{Agreed, Request, Response};
 use candor_onion::layer::{Crypto, Tag};
 use candor_onion::link::certificate::{self, Certificate};
 use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
@@ -211,7 +212,8 @@ fn relay_messages_are_those_of_arti_in_both_formats() {
             assert_eq!(payload, expected, "{name} {format:?}");
         }
     }
-    let names = (0..=255).filter_map(|byte| RelayCommand(byte).name());
+    // Arti knows nothing of ours from 240 on.
+    let names = (0..240).filter_map(|byte| RelayCommand(byte).name());
     let known: BTreeSet<(&str, bool)> = names.flat_map(|name| [(name, false), (name, true)]).collect();
     assert_eq!(seen, known, "every command has a vector in each format");
 }
@@ -221,16 +223,52 @@ fn extension_messages_are_those_of_arti() {
     let file = vectors::load(FILE);
     for vector in list(&file["extensions"], "requests") {
         let [cgo, fragments] = ["cgo", "fragments"].map(|name| vector[name].as_bool().unwrap());
-        let request = Request { crypto: if cgo { Crypto::Cgo } else { Crypto::Tor1 }, fragments };
+        let crypto = if cgo { Crypto::Cgo } else { Crypto::Tor1 };
+        let request = Request { crypto, fragments, upgrade: false };
         assert_eq!(request.encode(), bytes(vector, "bytes"));
         assert_eq!(Request::decode(&bytes(vector, "bytes")), Ok((request, cgo)));
     }
     for vector in list(&file["extensions"], "responses") {
         let increment = vector["sendme_increment"].as_u64().map(|increment| increment as u8);
-        let response = Response { sendme_increment: increment };
+        let response = Response { sendme_increment: increment, upgrade: false };
         assert_eq!(response.encode(), bytes(vector, "bytes"));
         assert_eq!(Response::decode(&bytes(vector, "bytes")), Ok(response));
     }
+}
+
+/// Private ones, by `docs/upgrade.md`; beside Tor's, and by themselves.
+#[test]
+fn extension_messages_of_upgrades_are_those_of_the_specification() {
+    for (crypto, tors) in [(Crypto::Tor1, &[][..]), (Crypto::Cgo, &[1, 0, 3, 2, 2, 6])] {
+        let request = Request { crypto, fragments: false, upgrade: true };
+        let cgo = crypto == Crypto::Cgo;
+        let count = if cgo { 3 } else { 1 };
+        assert_eq!(request.encode(), [&[count], tors, &[240, 1, 0x68]].concat());
+        assert_eq!(Request::decode(&request.encode()), Ok((request, cgo)));
+        // One suite among others, or none that we know.
+        for (suites, upgrade) in [(&[0x65, 0x68, 0x6a][..], true), (&[0x65], false), (&[], false)] {
+            let message = [&[count], tors, &[240, suites.len() as u8], suites].concat();
+            assert_eq!(Request::decode(&message), Ok((Request { upgrade, ..request }, cgo)), "{suites:?}");
+        }
+    }
+    let response = Response { sendme_increment: Some(31), upgrade: true };
+    assert_eq!(response.encode(), [2, 2, 1, 31, 241, 1, 0x68]);
+    assert_eq!(Response::decode(&response.encode()), Ok(response));
+    let alone = Response { sendme_increment: None, ..response };
+    assert_eq!(alone.encode(), [1, 241, 1, 0x68]);
+    for (message, why) in [
+        (&[1, 241, 1, 0x65][..], PeerMisbehaved::UpgradeUnasked { got: 0x65 }),
+        (&[1, 241, 0], PeerMisbehaved::UpgradeLength { got: 0 }),
+        (&[1, 241, 2, 0x68, 0x68], PeerMisbehaved::UpgradeLength { got: 2 }),
+    ] {
+        assert_eq!(Response::decode(message), Err(why.into()));
+    }
+    // Agreed to by both, by the relay alone, by the client alone.
+    let request = Request { crypto: Crypto::Tor1, fragments: false, upgrade: true };
+    assert_eq!(Agreed::new(request, alone).map(|agreed| agreed.upgrade), Ok(true));
+    let unasked = PeerMisbehaved::UpgradeUnasked { got: 0x68 };
+    assert_eq!(Agreed::new(Request { upgrade: false, ..request }, alone), Err(unasked.into()));
+    assert_eq!(Agreed::new(request, Response::default()).map(|agreed| agreed.upgrade), Ok(false));
 }
 
 /// The certificates in one side's part of a link handshake.

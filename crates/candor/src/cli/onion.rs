@@ -121,6 +121,9 @@ pub(crate) struct RelayArguments {
     /// Handshakes that may wait before more are refused [default: 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) handshake_queue: Option<u32>,
+    /// Experimental: agree to in-circuit upgrades, by which a client's layer with this relay gets post-quantum keys behind relays of C tor's
+    #[arg(long)]
+    pub(crate) upgrade: bool,
     /// Capacity in kB/s to tell the directory; clients prefer relays that have more [default: 1000]
     #[arg(long, value_name = "KB/S", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) bandwidth: Option<u32>,
@@ -198,6 +201,10 @@ pub(crate) struct FetchArguments {
     /// The cryptography of relay cells
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cells: Cells,
+    /// Experimental: give the layer of the last relay, which must run with --upgrade, new keys by an ML-KEM exchange inside the circuit. It protects that layer, not
+    /// the route; without it, nothing is fetched
+    #[arg(long)]
+    pub(crate) upgrade: bool,
 }
 
 #[derive(Debug, Args)]
@@ -213,6 +220,9 @@ pub(crate) struct ProxyArguments {
     /// An authority of a private network of C tor's, by the address of its DirPort and its v3ident; may come again. More than half of them must have signed
     #[arg(long, value_name = "ADDRESS:PORT/V3IDENT", conflicts_with_all = ["directory", "relays"])]
     pub(crate) tor_authority: Vec<String>,
+    /// Experimental: ask each exit for an in-circuit upgrade, which gives its layer post-quantum keys behind relays of C tor's; exits that have none are used all the same
+    #[arg(long)]
+    pub(crate) upgrade: bool,
     /// Seconds to wait for enough relays
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u16,

@@ -8,8 +8,8 @@
 use candor_cpu::{Cpu, secret};
 use candor_onion::Error;
 use candor_onion::handshake::{
-    Client, Handshake, Hybrid, Keys, NoStaticKem, Ntor, NtorRelayPublic, NtorV3, NtorV3RelayPublic, Replies, Request,
-    StaticKem,
+    Chain, Client, Handshake, Hybrid, Keys, NoStaticKem, Ntor, NtorRelayPublic, NtorV3, NtorV3RelayPublic, Replies,
+    Request, StaticKem, Upgrade,
 };
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::{DhError, DiffieHellman, dalek::X25519};
@@ -118,6 +118,58 @@ pub(crate) fn hybrid_auth_answer_many(_: Cpu) {
     let relay = secret.generate_relay([1; 32]).expect("a relay");
     let known = known_to(&clean, secret.public(&relay).onion_key(), secret.public(&relay).static_kem());
     answer_many(secret, &relay, clean, &known);
+}
+
+/// The client's end of an in-circuit upgrade, after a handshake with secret keys.
+pub(crate) fn upgrade_finish(_: Cpu) {
+    let (clean, relay) = (NtorV3::new(X25519), NtorV3::new(X25519).generate_relay([1; 32]).expect("a relay"));
+    let (waiting, onionskin) = NtorV3::new(SecretDh).start(clean.public(&relay), b"").expect("an onionskin");
+    secret::declassify(&onionskin, "onionskin");
+    let (reply, theirs) =
+        clean.accept(from_ref(&relay), &onionskin).expect("an onionskin").respond(b"").expect("a reply");
+    let ours = waiting.finish(&reply).expect("the client believes it").keys;
+
+    secret::reset();
+    let (waiting, request) = Upgrade::new(SecretKem).expect("it has a number").start().expect("UPGRADE");
+    let answer = Upgrade::new(MlKem768).expect("it has a number").answer(&request).expect("a good key");
+    let (reply, theirs) = answer.finish(chain(&theirs));
+    let upgraded = waiting.finish(chain(&ours), &reply).expect("the client believes it");
+    secret::declassify(upgraded.confirmation.as_bytes(), "reply");
+    theirs.confirmation.check(upgraded.confirmation.as_bytes()).expect("the relay believes it");
+    same_keys(&upgraded.keys, &theirs.keys);
+}
+
+/// The relay's.
+pub(crate) fn upgrade_answer(_: Cpu) {
+    let secret = NtorV3::new(SecretDh);
+    let relay = secret.generate_relay([1; 32]).expect("a relay");
+    let (waiting, onionskin) = NtorV3::new(X25519).start(secret.public(&relay), b"").expect("an onionskin");
+    let (reply, ours) =
+        secret.accept(from_ref(&relay), &onionskin).expect("an onionskin").respond(b"").expect("a reply");
+    secret::declassify(&reply, "reply");
+    let theirs = waiting.finish(&reply).expect("the client believes it").keys;
+
+    secret::reset();
+    let (waiting, request) = Upgrade::new(MlKem768).expect("it has a number").start().expect("UPGRADE");
+    let answer = Upgrade::new(SecretKem).expect("it has a number").answer(&request).expect("a good key");
+    let (reply, upgraded) = answer.finish(chain(&ours));
+    secret::declassify(&reply, "reply");
+    let theirs = waiting.finish(chain(&theirs), &reply).expect("the client believes it");
+    let mut wrong = *theirs.confirmation.as_bytes();
+    wrong[31] ^= 1;
+    assert!(upgraded.confirmation.check(&wrong).is_err());
+    upgraded.confirmation.check(theirs.confirmation.as_bytes()).expect("the relay believes it");
+    same_keys(&upgraded.keys, &theirs.keys);
+}
+
+fn chain(keys: &Keys) -> Chain {
+    Chain::new(keys, "cgo", 160).expect("keys")
+}
+
+fn same_keys(ours: &Keys, theirs: &Keys) {
+    let ours = ours.expand(160).expect("keys");
+    secret::declassify(&ours, "result");
+    assert!(ours == theirs.expand(160).expect("keys"), "the result is wrong, so whatever ran was no upgrade");
 }
 
 type SecretHybrid = Hybrid<SecretKem, SecretDh, NoStaticKem>;

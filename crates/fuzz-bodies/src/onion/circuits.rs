@@ -8,20 +8,22 @@ use candor_onion::circuit::{
 use candor_onion::handshake::{Client, Handshake, HandshakeType, NtorV3Default, Request as _};
 use candor_onion::layer::{ClientLayer, Crypto, RelayLayer};
 use candor_onion::relay::Format;
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
-/// A client sends a relay what it likes. Data: the format, then cells: what happens beside it, and the plain payload. Nobody panics,
+/// A client sends a relay what it likes. Data: the format and whether upgrades are agreed, then cells: what happens beside it, and the plain payload. Nobody panics,
 /// and after the circuit's end nothing comes.
 pub fn relay_circuit(data: &[u8]) {
     let [choice, cells @ ..] = data else { return };
     let crypto = crypto(*choice);
     let handshake = NtorV3Default::default();
     let relay = handshake.generate_relay([1; 32]).expect("the back end works");
-    let request = Request { crypto, fragments: true }.encode();
+    let upgrade = choice & 2 != 0;
+    let request = Request { crypto, fragments: true, upgrade }.encode();
     let (client, onionskin) = handshake.start(handshake.public(&relay), &request).expect("good keys");
     let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).expect("short");
-    let (mut circuit, job) = RelayCircuit::create(create, Limits::default());
+    let (mut circuit, job) = RelayCircuit::create(create, Limits { upgrade, ..Limits::default() });
     circuit
         .answer(job.run(&OnionKeys::default().with(NtorV3Default::default(), vec![relay]).expect("it has a number")));
     let Some(RelayAction::ToClient(Message::Created2(created))) = circuit.poll() else { panic!("no answer") };
@@ -40,6 +42,7 @@ pub fn relay_circuit(data: &[u8]) {
         while let Some(action) = circuit.poll() {
             match action {
                 RelayAction::Extend(_) if beside & 2 == 0 => circuit.next_ready(beside & 4 == 0),
+                RelayAction::Upgrade(job) if beside & 2 == 0 => circuit.upgrade(job.run(&MlKem768::new())),
                 RelayAction::Data { stream, bytes } if beside & 8 == 0 => {
                     // The client may end the stream in the meantime, or never have let it connect.
                     let _ = circuit.send(stream, &bytes, now);
@@ -60,18 +63,20 @@ pub fn client_circuit(data: &[u8]) {
     let relay = handshake.generate_relay([1; 32]).expect("the back end works");
     let mut now = Instant::now();
     let mut circuit = ClientCircuit::new(Limits::default(), true);
-    let options = HopOptions { crypto, fragments: true };
+    let upgrade = choice & 2 != 0;
+    let options = HopOptions { crypto, fragments: true, upgrade };
     circuit.create(&handshake, handshake.public(&relay), options, now).expect("a new circuit");
     let Some(ClientAction::Send(Message::Create2(create))) = circuit.poll() else { panic!("no creation") };
     let accepted = handshake.accept(from_ref(&relay), create.onionskin()).expect("an honest client");
     let sendme_increment = (crypto == Crypto::Cgo).then_some(31);
-    let response = candor_onion::circuit::Response { sendme_increment };
+    let response = candor_onion::circuit::Response { sendme_increment, upgrade };
     let (reply, keys) = accepted.respond(&response.encode()).expect("an honest client");
     circuit.receive(Message::Created2(Created2::new(reply).expect("short")), now);
     assert!(circuit.poll() == Some(ClientAction::Extended { hop: 1 }));
     let mut layer = RelayLayer::new(crypto, &keys).expect("enough keys");
     let target = candor_onion::relay::message::Begin::new("a", 1).expect("a good target");
     let stream = circuit.begin(&target).expect("a new stream");
+    assert!(circuit.upgrade(&MlKem768::new(), now).is_ok() == upgrade);
 
     for cell in cells.chunks(PAYLOAD + 1) {
         let (beside, mut payload) = plain(cell, crypto.format());
@@ -83,6 +88,7 @@ pub fn client_circuit(data: &[u8]) {
         while let Some(action) = circuit.poll() {
             match action {
                 ClientAction::Data { stream, bytes } if beside & 8 == 0 => circuit.consumed(stream, bytes.len()),
+                ClientAction::Upgraded { .. } => panic!("a relay without the secret was believed"),
                 ClientAction::Closed(_) => assert!(circuit.is_closed() && circuit.poll().is_none()),
                 _ => {}
             }

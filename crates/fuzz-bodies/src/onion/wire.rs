@@ -3,11 +3,13 @@
 use candor_onion::cell::payload::{Certs, Create2};
 use candor_onion::cell::{Cell, Decoder, MOST_CELL, MOST_VARIABLE, Message, PAYLOAD};
 use candor_onion::circuit::{Request, Response};
+use candor_onion::handshake::Upgrade;
 use candor_onion::layer::Crypto;
 use candor_onion::link::certificate::{self, Certificate, RsaCross};
 use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
 use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, Resolve, Resolved, Sendme};
 use candor_onion::relay::{Format, Fragments, RelayCommand, cells_for, encode_fragment};
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::time::Instant;
 
 /// A link's bytes, in one piece and in pieces of the sizes that the first bytes say, give the same cells; each cell, written
@@ -75,11 +77,11 @@ fn after_versions() -> Decoder {
 }
 
 /// Cells of plain relay payloads reach the fragments; every whole message reaches the parser of its body, and what parses is
-/// written and read again as the same. Data: the format and whether fragments are agreed, then payloads.
+/// written and read again as the same. Data: the format and whether fragments are agreed, of extensions (2) and of upgrades (4), then payloads.
 pub fn relay_messages(data: &[u8]) {
     let [choice, stream @ ..] = data else { return };
     let format = if choice & 1 == 0 { Format::V0 } else { Format::V1 };
-    let (mut fragments, now) = (Fragments::new(format, choice & 2 != 0), Instant::now());
+    let (mut fragments, now) = (Fragments::new(format, choice & 2 != 0).with_upgrades(choice & 4 != 0), Instant::now());
     for (number, chunk) in stream.chunks(PAYLOAD).enumerate() {
         let mut payload = [0; PAYLOAD];
         payload[..chunk.len()].copy_from_slice(chunk);
@@ -204,14 +206,32 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
     for (name, crypto, fragments) in
         [("cgo", Crypto::Cgo, true), ("tor1", Crypto::Tor1, true), ("none", Crypto::Tor1, false)]
     {
-        files.push(("onion_extensions", name.to_owned(), Request { crypto, fragments }.encode()));
+        files.push(("onion_extensions", name.to_owned(), Request { crypto, fragments, upgrade: false }.encode()));
     }
-    files.push(("onion_extensions", "response".to_owned(), Response { sendme_increment: Some(31) }.encode()));
+    let upgrade = Request { crypto: Crypto::Cgo, fragments: false, upgrade: true };
+    files.push(("onion_extensions", "upgrade".to_owned(), upgrade.encode()));
+    let agreed = Response { sendme_increment: Some(31), upgrade: true };
+    files.push(("onion_extensions", "response-upgrade".to_owned(), agreed.encode()));
+    files.push((
+        "onion_extensions",
+        "response".to_owned(),
+        Response { sendme_increment: Some(31), upgrade: false }.encode(),
+    ));
 
     let next = NextRelay { addresses: vec![([127, 0, 0, 1], 9001).into()], ed25519: Some([1; 32]), rsa: Some([2; 20]) };
     let create = Create2::new(0xFF68, vec![7; 1280]).expect("short enough");
     let body = Extend2 { next, create }.encode();
+    let upgrade = Upgrade::new(MlKem768::new()).expect("it has a number").start().expect("the back end works").1;
     for (choice, format) in [(2, Format::V0), (3, Format::V1)] {
+        let (mut data, mut wrapped, mut done) = (vec![choice | 4], vec![choice], 0);
+        for _ in 0..cells_for(format, upgrade.len()) {
+            let mut payload = [0; PAYLOAD];
+            done = encode_fragment(format, &mut payload, RelayCommand::UPGRADE, &upgrade, done);
+            data.extend_from_slice(&payload);
+            wrapped.extend([&[0][..], &payload].concat());
+        }
+        files.push(("onion_relay_messages", format!("upgrade-{format:?}"), data));
+        files.push(("onion_relay_circuit", format!("upgrade-{format:?}"), wrapped));
         let (mut data, mut done) = (vec![choice], 0);
         for _ in 0..cells_for(format, body.len()) {
             let mut payload = [0; PAYLOAD];

@@ -3,7 +3,7 @@ use candor_test_support::corpus::{Corpus, write};
 
 type Body = fn(&[u8]);
 
-const BODIES: [(&str, Body); 11] = [
+const BODIES: [(&str, Body); 12] = [
     ("onion_directory", fuzz::directory),
     ("onion_onionskin", fuzz::onionskin),
     ("onion_reply", fuzz::reply),
@@ -15,6 +15,7 @@ const BODIES: [(&str, Body); 11] = [
     ("onion_link", fuzz::link),
     ("onion_relay_circuit", fuzz::relay_circuit),
     ("onion_client_circuit", fuzz::client_circuit),
+    ("onion_upgrade", fuzz::upgrade),
 ];
 
 /// Mutations of each file of a corpus.
@@ -63,5 +64,7 @@ fn write_corpora() {
         write("onion_edits", &format!("onionskin-{choice}"), &[choice, 0, 0, 0, 40, 1]);
         write("onion_edits", &format!("reply-{choice}"), &[choice, 1, 0, 0, 40, 1]);
         write("onion_edits", &format!("shorter-{choice}"), &[choice, 1, 0xff]);
+        write("onion_upgrade", &format!("nothing-{choice}"), &[choice, 0, 0]);
+        write("onion_upgrade", &format!("edited-{choice}"), &[choice, 0, 0, 20, 1]);
     }
 }

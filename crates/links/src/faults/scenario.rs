@@ -42,6 +42,8 @@ pub struct Scenario {
     pub cryptography: Cryptography,
     /// Bounds of the circuits.
     pub limits: Limits,
+    /// When the clients have the exit's layer upgraded, if they do.
+    pub upgrade: Option<Upgrade>,
     /// Client to guard, guard to middle, middle to exit.
     pub lines: [Line; 3],
     /// Relays make their links when a circuit needs them.
@@ -52,6 +54,15 @@ pub struct Scenario {
     pub bystander: bool,
     /// What goes wrong. Several faults strike independently.
     pub faults: Vec<Fault>,
+}
+
+/// When a circuit of three hops is upgraded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upgrade {
+    /// Before its streams begin.
+    First,
+    /// While its streams begin.
+    Beside,
 }
 
 /// Most bytes of a stream in one direction.
@@ -72,6 +83,13 @@ impl Scenario {
             _ => Crypto::Cgo,
         };
         let cryptography = if dice.below(4) == 0 { Cryptography::Real } else { Cryptography::Scripted };
+        // By the number: so scenarios are those that there were without upgrades.
+        let upgrade = match number % 6 {
+            0 => Some(Upgrade::First),
+            3 => Some(Upgrade::Beside),
+            _ => None,
+        };
+        let upgrade = upgrade.filter(|_| handshake != HandshakeType::Ntor);
         let limits = match dice.below(3) {
             0 => Limits { streams: 4, unread: 10_000, circuit_unread: 20_000, ..Limits::default() },
             _ => Limits::default(),
@@ -89,7 +107,7 @@ impl Scenario {
         };
         let wants_others = faults.iter().any(|fault| fault.what.spares_others(true));
         let bystander = wants_others || dice.below(5) == 0;
-        Self { seed, number, handshake, crypto, cryptography, limits, lines, cold, streams, bystander, faults }
+        Self { seed, number, handshake, crypto, cryptography, limits, upgrade, lines, cold, streams, bystander, faults }
     }
 
     /// The row of the table that it belongs to.
@@ -210,6 +228,11 @@ impl fmt::Display for Scenario {
         }
         if self.limits.unread < Limits::default().unread {
             f.write_str("; narrow limits")?;
+        }
+        match self.upgrade {
+            Some(Upgrade::First) => f.write_str("; upgraded before the streams")?,
+            Some(Upgrade::Beside) => f.write_str("; upgraded beside the streams")?,
+            None => {}
         }
         f.write_str("; ")?;
         if self.faults.is_empty() {

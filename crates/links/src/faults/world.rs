@@ -123,7 +123,7 @@ impl<'a> World<'a> {
             wires.push(Wire::new([Node::Client(1), Node::Relay(0)], BESIDE, true, seed ^ 0xBE, most));
             streams.push(BYSTANDER.to_vec());
         }
-        let limits = Arc::new(scenario.limits);
+        let limits = Arc::new(Limits { upgrade: true, ..scenario.limits });
         let judge = Judge::new(scenario, &streams);
         let clients = streams.into_iter().enumerate().map(|(index, streams)| {
             let wire = if index == 0 { 0 } else { 3 };
@@ -134,7 +134,7 @@ impl<'a> World<'a> {
             scenario,
             plant,
             suite: suite::suite(scenario.handshake, scenario.cryptography)?,
-            options: HopOptions { crypto: scenario.crypto, fragments: true },
+            options: HopOptions { crypto: scenario.crypto, fragments: true, upgrade: scenario.upgrade.is_some() },
             limits,
             base: Instant::now(),
             now: Duration::ZERO,

@@ -11,6 +11,7 @@ use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOpti
 use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
 use candor_onion::relay::message::{Begin, EndReason, NextRelay, Resolve, Resolved};
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
@@ -69,7 +70,7 @@ impl Circuit {
     }
 
     pub(super) async fn create(&mut self, relay: &ListedRelay, offer: &Offer) -> Result<(), Error> {
-        let options = self.0.options(relay);
+        let options = self.0.options(relay, false);
         self.0.ask(relay, |machine| {
             with_offer!(offer, |handshake, public| machine.create(handshake, public, options, Instant::now()))
         })?;
@@ -81,8 +82,33 @@ impl Circuit {
     /// # Errors
     /// [`Error::Handshake`] if the relay does not offer the handshake; [`Error::Circuit`], after which the circuit is over.
     pub async fn extend(&mut self, relay: &ListedRelay, handshake: HandshakeType) -> Result<(), Error> {
+        self.extend_by(relay, handshake, false).await
+    }
+
+    /// Adds a hop and gives its layer new keys by an ML-KEM exchange inside the circuit (experimental; `docs/upgrade.md` of `candor-onion`). It is for a relay of
+    /// ours behind relays of C tor's, which know no post-quantum handshake.
+    ///
+    /// # Errors
+    /// Those of [`Self::extend`]; [`Error::NoUpgrade`] if the relay does not agree, which only it can say while X25519 holds.
+    pub async fn extend_and_upgrade(&mut self, relay: &ListedRelay, handshake: HandshakeType) -> Result<(), Error> {
+        self.extend_by(relay, handshake, true).await?;
+        self.0.with(|inner| {
+            if let Some(failure) = inner.failure {
+                return Err(inner.error(failure));
+            }
+            let hop = inner.machine.hops();
+            if !inner.machine.can_upgrade() {
+                return Err(Error::NoUpgrade { hop, relay: relay.to_string() });
+            }
+            let begun = inner.machine.upgrade(&MlKem768::new(), Instant::now());
+            begun.map_err(|error| inner.error(Failure { hop: Some(hop), cause: Cause::Handshake(error) }))
+        })?;
+        self.until(ClientCircuit::is_upgraded).await
+    }
+
+    async fn extend_by(&mut self, relay: &ListedRelay, handshake: HandshakeType, upgrade: bool) -> Result<(), Error> {
         let offer = relay.offer(handshake)?;
-        let options = self.0.options(relay);
+        let options = self.0.options(relay, upgrade);
         let next = NextRelay {
             addresses: vec![relay.address()],
             ed25519: Some(*relay.identity()),
@@ -96,12 +122,17 @@ impl Circuit {
 
     /// Waits until the circuit has so many hops.
     async fn hop(&self, hops: usize) -> Result<(), Error> {
+        self.until(|machine| machine.hops() >= hops).await
+    }
+
+    /// Waits until the circuit is as asked.
+    async fn until(&self, is_done: impl Fn(&ClientCircuit) -> bool) -> Result<(), Error> {
         let built = poll_fn(|cx| {
             let mut inner = locked(&self.0.inner);
             if let Some(failure) = inner.failure {
                 return Poll::Ready(Err(inner.error(failure)));
             }
-            if inner.machine.hops() >= hops {
+            if is_done(&inner.machine) {
                 return Poll::Ready(Ok(()));
             }
             inner.builder = Some(cx.waker().clone());
@@ -339,8 +370,8 @@ impl State {
 
     /// What to ask a relay for. Post-quantum onionskins need fragments, which only our relays know; a relay of Tor's would refuse the
     /// handshake. So fragments are asked for only where the relay offers a post-quantum handshake.
-    fn options(&self, relay: &ListedRelay) -> HopOptions {
-        HopOptions { crypto: self.crypto, fragments: relay.handshakes().any(HandshakeType::is_post_quantum) }
+    fn options(&self, relay: &ListedRelay, upgrade: bool) -> HopOptions {
+        HopOptions { crypto: self.crypto, fragments: relay.handshakes().any(HandshakeType::is_post_quantum), upgrade }
     }
 
     /// Asks for another hop, and says how many there are.
@@ -416,7 +447,7 @@ impl State {
                     inner.machine.overflow();
                 }
             },
-            ClientAction::Extended { .. } => inner.wake_builder(),
+            ClientAction::Extended { .. } | ClientAction::Upgraded { .. } => inner.wake_builder(),
             ClientAction::Answered { hop } => {
                 if let Some(answered) = inner.answered.get_mut(hop - 1) {
                     *answered = true;

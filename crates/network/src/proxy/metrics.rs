@@ -25,6 +25,8 @@ pub struct ProxyMetrics {
     pub circuits: u64,
     /// Circuits that were built.
     pub circuits_built: u64,
+    /// Of these, circuits whose last layer was upgraded.
+    pub upgrades: u64,
     /// Circuits that could not be built.
     pub circuits_failed: u64,
     /// Streams that are open.
@@ -74,6 +76,7 @@ pub(super) struct Counters {
     pub(super) garbage: Count,
     pub(super) circuits: Count,
     pub(super) circuits_built: Count,
+    pub(super) upgrades: Count,
     pub(super) circuits_failed: Count,
     pub(super) streams: Count,
     pub(super) replies: [Count; 9],
@@ -100,6 +103,7 @@ impl Counters {
             garbage: self.garbage.now(),
             circuits: self.circuits.now(),
             circuits_built: self.circuits_built.now(),
+            upgrades: self.upgrades.now(),
             circuits_failed: self.circuits_failed.now(),
             streams: self.streams.now(),
             replies: std::array::from_fn(|reply| self.replies[reply].now()),

@@ -65,6 +65,7 @@ pub(super) struct Pool {
     even: Mutex<Even>,
     hops: usize,
     handshake: HandshakeType,
+    upgrade: bool,
     test_network: bool,
     entries: Vec<String>,
     reuse: Duration,
@@ -199,6 +200,7 @@ impl Pool {
             clock: config.client.clock.clone(),
             hops: config.hops,
             handshake: config.handshake,
+            upgrade: config.upgrade,
             test_network: config.test_network,
             entries: config.entries.clone(),
             reuse: config.reuse,
@@ -489,8 +491,14 @@ impl Pool {
         let mut stages = vec![lap()];
         let mut circuit = self.client.first_hop(first, self.handshake).await?;
         stages.push(lap());
-        for relay in rest {
-            circuit.extend(relay, self.handshake).await?;
+        for (index, relay) in rest.iter().enumerate() {
+            match self.upgrade && index + 1 == rest.len() {
+                false => circuit.extend(relay, self.handshake).await?,
+                true => match circuit.extend_and_upgrade(relay, self.handshake).await {
+                    Err(Error::NoUpgrade { .. }) => {}
+                    upgraded => upgraded.map(|()| self.counters.upgrades.add(1))?,
+                },
+            }
             stages.push(lap());
         }
         // Only whole circuits count, so that the stages can be added up.

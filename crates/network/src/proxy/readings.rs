@@ -94,6 +94,8 @@ fn write(out: &mut Exposition, metrics: &ProxyMetrics) {
     let help = "Circuits that were built, and that could not be built.";
     out.counter(name, help, &[("outcome", "built")], metrics.circuits_built);
     out.counter(name, help, &[("outcome", "failed")], metrics.circuits_failed);
+    let help = "Circuits whose last layer was upgraded.";
+    out.counter("candor_proxy_upgraded_circuits_total", help, &[], metrics.upgrades);
     for reply in Reply::ALL {
         let labels = [("reply", &*format!("{reply:?}"))];
         out.counter("candor_proxy_replies_total", "Requests by their reply.", &labels, metrics.replied(reply));

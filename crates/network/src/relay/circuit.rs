@@ -4,12 +4,13 @@ use super::creation::CircuitPermit;
 use super::extension::Linking;
 use super::links::RelayLink;
 use super::payer::{Asker, Payer};
-use super::{Shared, directory, exit};
+use super::pool::Work;
+use super::{Shared, creation, directory, exit};
 use crate::clock;
 use crate::link::{Full, Room, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{CELL, Cell, DestroyReason, Message};
-use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
+use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId, UpgradeJob};
 use candor_onion::relay::message::{EndReason, Resolve, Resolved};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -44,6 +45,8 @@ pub(super) struct Inner {
     /// How many extensions have waited for a link.
     pub(super) extensions: u64,
     streams: Ends,
+    /// An upgrade's work that the pool does not have yet.
+    upgrade: Option<UpgradeJob>,
     /// Room for a fragmented message until its last cell comes.
     unfinished: Room,
     /// Cells of this circuit were lost for want of room. Nothing that follows them could be read, so only its end is sent.
@@ -55,7 +58,7 @@ pub(super) struct Inner {
 pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, last: bool) {
     let Cell { circuit: number, message } = cell;
     match message {
-        Message::Create2(_) | Message::Create2v(_) => super::creation::create(relay, link, number, message, last),
+        Message::Create2(_) | Message::Create2v(_) => creation::create(relay, link, number, message, last),
         Message::Relay(_) | Message::RelayEarly(_) | Message::Created2(_) | Message::Created2v(_) => {
             relay.cells.fetch_add(1, Ordering::Relaxed);
             if let Some(slot) = link.circuit(number) {
@@ -132,6 +135,7 @@ impl Circuit {
                 linking: None,
                 extensions: 0,
                 streams,
+                upgrade: None,
                 unfinished: Room::new(Arc::clone(&relay.budget)),
                 overflowed: false,
                 last_cell: clock::instant(),
@@ -148,6 +152,12 @@ impl Circuit {
             self.lose(&mut inner);
         }
         self.act(&mut inner);
+        let upgrade = inner.upgrade.take();
+        // The pool may end another circuit, or this one.
+        drop(inner);
+        if let Some(job) = upgrade {
+            creation::submit(&self.relay, Work::Upgrade(job), self, false);
+        }
         result
     }
 
@@ -215,6 +225,7 @@ impl Circuit {
                 },
                 RelayAction::Ended { stream, reason } => inner.streams.over(stream, reason),
                 RelayAction::Writable { stream } => inner.streams.writable(stream),
+                RelayAction::Upgrade(job) => inner.upgrade = Some(job),
                 RelayAction::Closed => {
                     inner.permit = None;
                     self.previous.forget(self.number);

@@ -4,6 +4,7 @@ use super::circuit::{Circuit, Slot};
 use super::journal::RelayEvent;
 use super::links::RelayLink;
 use super::networks::CircuitPlace;
+use super::pool::Work;
 use super::{Shared, crowds};
 use crate::link::refuse;
 use candor_onion::cell::{DestroyReason, Message};
@@ -49,7 +50,12 @@ pub(super) fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, me
     if let Err(reason) = link.accept(number, Slot { circuit: Arc::clone(&circuit), from_client: true }) {
         return refuse(link, number, reason);
     }
-    if let Some(circuit) = relay.pool.submit(job, &circuit, last) {
+    submit(relay, Work::Create(job), &circuit, last);
+}
+
+/// Has the pool do it. If too much waits, a circuit ends: this one, or one of somebody who has more of them waiting.
+pub(super) fn submit(relay: &Arc<Shared>, work: Work, circuit: &Arc<Circuit>, alone: bool) {
+    if let Some(circuit) = relay.pool.submit(work, circuit, alone) {
         circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
         let refused = relay.pool.refused();
         if refused.is_power_of_two() {

@@ -1,4 +1,4 @@
-//! The threads that answer creations.
+//! The threads that answer creations, and do the work of upgrades.
 //!
 //! A handshake is some tens of microseconds of computation. On the threads that serve links it would hold up the cells of all other
 //! circuits, and a flood of creations would stop the relay. So there is a bounded queue, and what does not fit is refused at once,
@@ -9,6 +9,8 @@
 //!
 //! A thread takes up to eight that wait and are of one kind as one batch, which takes less time than one by one. It never waits for company, and
 //! takes no more than its share while other threads have nothing to do. Should one of a batch panic, the others are answered one by one.
+//!
+//! An upgrade is queued like a creation, at the expense of the same payer. A circuit has one, so a flood of them is no longer than the creations before it.
 
 use super::circuit::Circuit;
 use super::fair::Fair;
@@ -16,7 +18,9 @@ use super::payer::Payer;
 use crate::Error;
 use crate::link::locked;
 use candor_onion::cell::DestroyReason;
-use candor_onion::circuit::{Answer, HandshakeJob, OnionKeys};
+use candor_onion::circuit::{Answer, HandshakeJob, OnionKeys, UpgradeJob};
+use candor_onion::handshake::UpgradeAnswer;
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -40,12 +44,31 @@ pub(super) trait Waits: Send + Sync + 'static {
     /// Takes the result.
     fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>);
 
+    /// Takes the result of an upgrade's job.
+    fn upgraded(self: &Arc<Self>, answer: Result<UpgradeAnswer, candor_onion::Error>);
+
     /// There will be none: something has panicked.
     fn lost(self: &Arc<Self>);
 }
 
-/// A handshake and what it is done for.
-type Job<C> = (HandshakeJob, Arc<C>);
+/// What there is to compute.
+pub(super) enum Work {
+    Create(HandshakeJob),
+    Upgrade(UpgradeJob),
+}
+
+impl Work {
+    /// What can be one batch: creations by one handshake, or upgrades.
+    fn kind(&self) -> Option<u16> {
+        match self {
+            Self::Create(job) => Some(job.kind()),
+            Self::Upgrade(_) => None,
+        }
+    }
+}
+
+/// Work and what it is done for.
+type Job<C> = (Work, Arc<C>);
 
 struct Queue<C> {
     keys: Mutex<Arc<OnionKeys>>,
@@ -53,6 +76,7 @@ struct Queue<C> {
     threads: usize,
     work: Condvar,
     answered: AtomicU64,
+    upgraded: AtomicU64,
     /// How many batches of each size the threads of the pool have done, from one.
     batches: [AtomicU64; BATCH],
     answered_here: AtomicU64,
@@ -85,6 +109,7 @@ impl<C: Waits> Pool<C> {
             threads,
             work: Condvar::new(),
             answered: AtomicU64::new(0),
+            upgraded: AtomicU64::new(0),
             batches: Default::default(),
             answered_here: AtomicU64::new(0),
             refused: AtomicU64::new(0),
@@ -100,7 +125,7 @@ impl<C: Waits> Pool<C> {
 
     /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit to refuse: this one, or one of
     /// somebody who has more of them waiting. `alone`: nothing else waits to be read on the link.
-    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<C>, alone: bool) -> Option<Arc<C>> {
+    pub(super) fn submit(&self, job: Work, circuit: &Arc<C>, alone: bool) -> Option<Arc<C>> {
         let mut state = locked(&self.0.state);
         let idle = state.jobs.is_empty() && state.working == 0;
         if alone && idle && !state.closed {
@@ -134,6 +159,11 @@ impl<C: Waits> Pool<C> {
 
     pub(super) fn answered(&self) -> u64 {
         self.0.answered.load(Ordering::Relaxed)
+    }
+
+    /// Upgrades whose work is done.
+    pub(super) fn upgraded(&self) -> u64 {
+        self.0.upgraded.load(Ordering::Relaxed)
     }
 
     /// Those of the answered that took no thread of the pool.
@@ -176,7 +206,9 @@ impl<C: Waits> Queue<C> {
             batch.retain(|(_, circuit)| !circuit.is_closed());
             if let Some(of_its_size) = batch.len().checked_sub(1) {
                 self.run(&batch);
-                self.batches[of_its_size].fetch_add(1, Ordering::Relaxed);
+                if batch[0].0.kind().is_some() {
+                    self.batches[of_its_size].fetch_add(1, Ordering::Relaxed);
+                }
             }
             drop(batch);
             state = locked(&self.state);
@@ -197,12 +229,25 @@ impl<C: Waits> Queue<C> {
     /// Gives back those without an answer, if something has panicked.
     fn answer<'a>(&self, batch: &[&'a Job<C>]) -> Vec<&'a Job<C>> {
         let keys = Arc::clone(&locked(&self.keys));
-        let jobs: Vec<_> = batch.iter().map(|(job, _)| job).collect();
         let mut left: Vec<_> = batch.iter().copied().map(Some).collect();
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
-            HandshakeJob::run_many(&jobs, &keys, |at, answer| {
-                batch[at].1.answer(answer);
-                left[at] = None;
+            let (mut places, mut creations) = (Vec::new(), Vec::new());
+            for (at, (work, circuit)) in batch.iter().enumerate() {
+                match work {
+                    Work::Create(job) => {
+                        places.push(at);
+                        creations.push(job);
+                    }
+                    Work::Upgrade(job) => {
+                        circuit.upgraded(job.run(&MlKem768::new()));
+                        left[at] = None;
+                        self.upgraded.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+            HandshakeJob::run_many(&creations, &keys, |at, answer| {
+                batch[places[at]].1.answer(answer);
+                left[places[at]] = None;
                 self.answered.fetch_add(1, Ordering::Relaxed);
             });
         }));
@@ -221,6 +266,10 @@ impl Waits for Circuit {
 
     fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>) {
         self.with(|inner| inner.machine.answer(answer));
+    }
+
+    fn upgraded(self: &Arc<Self>, answer: Result<UpgradeAnswer, candor_onion::Error>) {
+        self.with(|inner| inner.machine.upgrade(answer));
     }
 
     fn lost(self: &Arc<Self>) {
@@ -246,7 +295,7 @@ mod tests {
     use crate::relay::payer::Asker;
     use candor_onion::cell::payload::Create2;
     use candor_onion::circuit::{Limits, RelayCircuit};
-    use candor_onion::handshake::{Handshake, NtorDefault, NtorV3Default};
+    use candor_onion::handshake::{Handshake, NtorDefault, NtorV3Default, Upgrade};
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
@@ -279,6 +328,11 @@ mod tests {
             if let Some(keeps) = &self.keeps {
                 locked(keeps).recv().unwrap();
             }
+        }
+
+        fn upgraded(self: &Arc<Self>, answer: Result<UpgradeAnswer, candor_onion::Error>) {
+            answer.unwrap();
+            self.answers.send(self.number).unwrap();
         }
 
         fn lost(self: &Arc<Self>) {
@@ -318,7 +372,7 @@ mod tests {
 
         fn submit(&mut self, payer: usize, kind: usize, keeps: Option<Receiver<()>>) -> Arc<Waiting> {
             let (job, waiting) = self.job(payer, kind, keeps);
-            assert!(self.pool.submit(job, &waiting, false).is_none(), "there is room");
+            assert!(self.pool.submit(Work::Create(job), &waiting, false).is_none(), "there is room");
             waiting
         }
 
@@ -371,6 +425,32 @@ mod tests {
     }
 
     #[test]
+    fn upgrades_wait_among_creations_and_are_refused_with_them() {
+        let mut scene = Scene::new();
+        let request = Upgrade::new(MlKem768::new()).unwrap().start().unwrap().1;
+        let (go, wait) = channel();
+        scene.submit(0, 0, Some(wait));
+        assert_eq!(scene.answers.1.recv(), Ok(0));
+        let mut refused = Vec::new();
+        for number in 1..=104 {
+            // The first payer asks for upgrades only, another one for two creations.
+            let (job, waiting) = scene.job(if number <= 102 { 1 } else { 2 }, 0, None);
+            let work = if number <= 102 { Work::Upgrade(UpgradeJob::new(request.clone())) } else { Work::Create(job) };
+            refused.extend(scene.pool.submit(work, &waiting, true).map(|waiting| waiting.payer));
+        }
+        assert_eq!((refused, scene.pool.refused()), (vec![1; 4], 4), "a hundred may wait, and who has most loses");
+        go.send(()).unwrap();
+        let mut answers: Vec<_> = (0..100).map(|_| scene.answers.1.recv_timeout(PATIENCE).unwrap()).collect();
+        answers.sort_unstable();
+        assert!(answers.ends_with(&[103, 104]), "{answers:?}");
+        while locked(&scene.pool.0.state).working > 0 {
+            thread::yield_now();
+        }
+        assert_eq!((scene.pool.upgraded(), scene.pool.answered()), (98, 3));
+        assert_eq!(scene.pool.batches().iter().sum::<u64>(), 3, "batches are of creations");
+    }
+
+    #[test]
     fn one_that_panics_costs_no_other_its_answer_and_the_pool_no_thread() {
         let mut scene = Scene::new();
         let (go, wait) = channel();
@@ -386,7 +466,7 @@ mod tests {
         while locked(&scene.pool.0.state).working > 0 {
             thread::yield_now();
         }
-        assert!(scene.pool.submit(job, &waiting, true).is_none());
+        assert!(scene.pool.submit(Work::Create(job), &waiting, true).is_none());
         assert_eq!((scene.answers.1.recv_timeout(PATIENCE), scene.pool.answered_here()), (Ok(LOST + 9), 1));
         assert!(!locked(&scene.pool.0.state).here.busy);
         // The twin: the thread goes on.

@@ -33,8 +33,10 @@ fn write(out: &mut Exposition, shared: &Shared) {
     for (size, count) in SIZES.into_iter().zip(counts.handshake_batches) {
         out.counter(name, help, &[("size", size)], count);
     }
+    let name = "candor_relay_upgrades_total";
+    out.counter(name, "In-circuit upgrades answered.", &[], counts.upgrades);
     let name = "candor_relay_refused_total";
-    let help = "What was refused: connections and circuits that were too many, handshakes for which there was no time, replays.";
+    let help = "What was refused: connections and circuits that were too many, handshakes and upgrades for which there was no time, replays.";
     out.counter(name, help, &[("what", "connection")], counts.refused_connections);
     out.counter(name, help, &[("what", "circuit")], counts.refused_circuits);
     out.counter(name, help, &[("what", "handshake")], counts.refused);

@@ -66,9 +66,16 @@ pub(crate) async fn built(
     path: &[&ListedRelay],
     handshake: HandshakeType,
 ) -> Result<candor_network::Circuit, Error> {
+    again(async || client.circuit(path, handshake).await).await
+}
+
+/// The same for one that is built in another way.
+pub(crate) async fn again(
+    make: impl AsyncFn() -> Result<candor_network::Circuit, Error>,
+) -> Result<candor_network::Circuit, Error> {
     let mut last = None;
     for _ in 0..ATTEMPTS {
-        match client.circuit(path, handshake).await {
+        match make().await {
             Err(error) if is_finished(&error) => last = Some(error),
             made => return made,
         }

@@ -7,6 +7,7 @@ mod client;
 mod private;
 mod programs;
 mod relay;
+mod upgrade;
 
 use candor_network::{
     Circuit, CircuitStream, Client, ClientOptions, Crypto, Error, HandshakeType, RelayList, Target, http,
@@ -25,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) const LENGTH: u64 = 20_000_000;
 
 /// A relay in no network: it knows no directory, is an exit to this machine, and carries for whoever comes.
-const ALONE: &str = "
+pub(crate) const ALONE: &str = "
 DirAuthority nobody orport=1 no-v2 v3ident=FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF 127.0.0.1:1 FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF
 TestingTorNetwork 1
 AssumeReachable 1
@@ -45,7 +46,7 @@ Log notice stdout
 ";
 
 /// Its line for a relay list, once it has one.
-async fn line_of(relay: &Process, folder: &Path) -> String {
+pub(crate) async fn line_of(relay: &Process, folder: &Path) -> String {
     let since = Instant::now();
     loop {
         let late = since.elapsed() > PATIENCE;

@@ -36,3 +36,4 @@ mod scene;
 mod tor;
 #[path = "../town/mod.rs"]
 mod town;
+mod upgrades;

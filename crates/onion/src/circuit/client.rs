@@ -1,12 +1,14 @@
 //! The client's end of a circuit.
 
+mod upgrade;
+
 use super::conversation::{self, Conversation, End, News};
 use super::extensions::{Agreed, Request, Response};
 use super::stream::StreamId;
 use super::{Cause, Failure, Limits, RELAY_EARLY_CELLS};
 use crate::cell::payload::Create2;
 use crate::cell::{Command, DestroyReason, Message, RelayPayload};
-use crate::handshake::{Client, Established, Handshake};
+use crate::handshake::{Chain, Client, Established, Handshake};
 use crate::layer::{ClientLayer, Crypto, Onion};
 use crate::relay::RelayCommand;
 use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay, Resolve, Resolved};
@@ -24,12 +26,14 @@ pub struct HopOptions {
     /// Whether the hop must accept EXTEND2 in fragments. It is needed if the onionskin for the next hop does not fit a
     /// cell. Only our relays know it; others refuse the handshake.
     pub fragments: bool,
+    /// Whether to ask the hop to agree to an [upgrade](ClientCircuit::upgrade). A hop that does not know it passes the question over.
+    pub upgrade: bool,
 }
 
 impl Default for HopOptions {
-    /// CGO with fragments.
+    /// CGO with fragments, and no upgrade.
     fn default() -> Self {
-        Self { crypto: Crypto::Cgo, fragments: true }
+        Self { crypto: Crypto::Cgo, fragments: true, upgrade: false }
     }
 }
 
@@ -82,6 +86,11 @@ pub enum ClientAction {
         /// Hop that answered, counted from 1.
         hop: usize,
     },
+    /// The last hop's layer has new keys, in both directions: the [upgrade](ClientCircuit::upgrade) is done.
+    Upgraded {
+        /// Hop, counted from 1.
+        hop: usize,
+    },
     /// The circuit and all its streams are closed. No action follows.
     Closed(Failure),
 }
@@ -96,6 +105,8 @@ pub struct ClientCircuit {
     onion: Onion,
     hops: Vec<Conversation>,
     pending: Option<Pending>,
+    /// That of the last hop.
+    upgrade: upgrade::State,
     /// Streams that stand for probes, each with the hop's index.
     probes: Vec<(usize, StreamId)>,
     early_left: u8,
@@ -127,6 +138,7 @@ impl ClientCircuit {
             onion: Onion::with_room(HOPS),
             hops: Vec::with_capacity(HOPS),
             pending: None,
+            upgrade: upgrade::State::None,
             probes: Vec::new(),
             early_left: RELAY_EARLY_CELLS,
             carried: 0,
@@ -173,7 +185,7 @@ impl ClientCircuit {
     /// Asks the last hop to extend the circuit to the relay `next`.
     ///
     /// # Errors
-    /// [`Error::NotNow`] if there is no hop yet, one is being added, or eight extensions were made; [`Error::TooLong`]
+    /// [`Error::NotNow`] if there is no hop yet, one is being added, an upgrade is under way, or eight extensions were made; [`Error::TooLong`]
     /// if the onionskin does not fit a cell and the last hop did not agree to fragments; otherwise those of
     /// [`Self::create`].
     pub fn extend<H>(
@@ -191,6 +203,9 @@ impl ClientCircuit {
         let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("circuit has no hop to extend from"))?;
         if self.early_left == 0 {
             return Err(Error::NotNow("circuit has used up its extensions"));
+        }
+        if self.upgrade.is_under_way() {
+            return Err(Error::NotNow("an upgrade is under way"));
         }
         let (pending, create) = self.start(handshake, relay, options, now)?;
         let body = Extend2 { next: next.clone(), create }.encode();
@@ -221,7 +236,8 @@ impl ClientCircuit {
         let kind = handshake.handshake_type().ok_or(Error::NoNumber)?.number();
         let (request, message) = match H::CARRIES_MESSAGES {
             true => {
-                let request = Request { crypto: options.crypto, fragments: options.fragments };
+                let HopOptions { crypto, fragments, upgrade } = options;
+                let request = Request { crypto, fragments, upgrade };
                 (request, request.encode())
             }
             false => (Request::NONE, Vec::new()),
@@ -263,7 +279,7 @@ impl ClientCircuit {
     pub fn deadline(&self) -> Option<Instant> {
         let fragments = self.hops.iter().filter_map(Conversation::deadline);
         let build = self.pending.as_ref().map(|pending| pending.deadline);
-        fragments.chain(build).min().filter(|_| !self.closed)
+        fragments.chain(build).chain(self.upgrade.deadline()).min().filter(|_| !self.closed)
     }
 
     /// Closes the circuit if a hop has been silent for too long.
@@ -276,6 +292,8 @@ impl ClientCircuit {
             self.end(Some(hop + 1), Cause::Timeout, Some(DestroyReason::TIMEOUT));
         } else if late(self.pending.as_ref().map(|pending| pending.deadline)) {
             self.end(Some(self.hops.len() + 1), Cause::Timeout, Some(DestroyReason::TIMEOUT));
+        } else if late(self.upgrade.deadline()) {
+            self.end(Some(self.hops.len()), Cause::Timeout, Some(DestroyReason::TIMEOUT));
         }
     }
 
@@ -401,8 +419,9 @@ impl ClientCircuit {
             Ok(news) => news,
             Err(error) => return self.break_off(Some(hop + 1), error),
         };
-        // A part of a hop's answer to EXTEND2 is no news yet.
-        let is_of_a_stream = matches!(news, News::None | News::Data(..) | News::Writable(_)) && self.pending.is_none();
+        // A part of a hop's answer to EXTEND2 or UPGRADE is no news yet.
+        let is_asked = self.pending.is_some() || self.upgrade.is_under_way();
+        let is_of_a_stream = matches!(news, News::None | News::Data(..) | News::Writable(_)) && !is_asked;
         self.carried += u64::from(hop > 0 && is_of_a_stream);
         let action = match news {
             News::None => return,
@@ -424,6 +443,7 @@ impl ClientCircuit {
                 return;
             }
             News::Extended2(reply) if hop + 1 == self.hops.len() => return self.on_reply(&reply),
+            News::Upgraded(reply) if hop + 1 == self.hops.len() => return self.on_upgraded(&reply),
             News::Truncated(reason) => {
                 return self.end(Some(hop + 2), Cause::Destroyed(reason), Some(DestroyReason::NONE));
             }
@@ -449,6 +469,10 @@ impl ClientCircuit {
         let response = if pending.carries_messages { Response::decode(&message)? } else { Response::default() };
         let agreed = Agreed::new(pending.request, response)?;
         self.onion.push(ClientLayer::new(agreed.crypto, &keys)?);
+        self.upgrade = match agreed.upgrade {
+            true => upgrade::State::Agreed(Chain::new(&keys, agreed.crypto.name(), agreed.crypto.key_length())?),
+            false => upgrade::State::None,
+        };
         self.hops.push(Conversation::new(End::Client, agreed, Arc::clone(&self.limits)));
         Ok(())
     }
@@ -498,6 +522,7 @@ impl ClientCircuit {
     fn end(&mut self, hop: Option<usize>, cause: Cause, tell: Option<DestroyReason>) {
         self.closed = true;
         self.pending = None;
+        self.upgrade = upgrade::State::None;
         if let Some(reason) = tell {
             self.actions.push_back(ClientAction::Send(Message::Destroy(reason)));
         }

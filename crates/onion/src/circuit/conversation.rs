@@ -11,7 +11,8 @@ use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
 use crate::flow::{self, Flow};
 use crate::layer::Tag;
 use crate::relay::message::{Begin, Connected, EndReason, Extend2, Resolve, Resolved, Sendme};
-use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, continuation_room, encode_fragment};
+use crate::relay::{Format, Fragments, Header, MOST_BODY, RelayCommand, Whole};
+use crate::relay::{cells_for, continuation_room, encode_fragment};
 use crate::{Error, PeerMisbehaved};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(super) enum News {
     Extend2(Extend2, usize),
     /// The reply of the next hop's handshake.
     Extended2(Vec<u8>),
+    Upgrade(Vec<u8>),
+    Upgraded(Vec<u8>),
     Truncate,
     Truncated(DestroyReason),
 }
@@ -53,8 +56,8 @@ pub(super) enum News {
 pub(super) struct Conversation {
     end: End,
     format: Format,
-    fragments_agreed: bool,
     fragments: Fragments,
+    upgrade_agreed: bool,
     flow: Flow,
     /// Whether streams have windows (tor1). Otherwise XON and XOFF regulate them.
     stream_windows: bool,
@@ -77,8 +80,8 @@ impl Conversation {
         Self {
             end,
             format,
-            fragments_agreed: agreed.fragments,
-            fragments: Fragments::new(format, agreed.fragments),
+            fragments: Fragments::new(format, agreed.fragments).with_upgrades(agreed.upgrade),
+            upgrade_agreed: agreed.upgrade,
             flow,
             stream_windows: agreed.sendme_increment.is_none(),
             limits,
@@ -129,7 +132,7 @@ impl Conversation {
         send: Send<'_>,
     ) -> Result<usize, Error> {
         let cells = cells_for(self.format, body.len());
-        let most = if self.fragments_agreed { crate::relay::MOST_BODY } else { self.format.room(false) };
+        let most = if self.fragments.may_span(command) { MOST_BODY } else { self.format.room(false) };
         if body.len() > most {
             return Err(Error::TooLong { what: "message for this hop", most, got: body.len() });
         }
@@ -240,6 +243,11 @@ impl Conversation {
         }
     }
 
+    /// Sends UPGRADED, from a client.
+    pub(super) fn upgraded(&mut self, confirmation: &[u8], send: Send<'_>) -> Result<(), Error> {
+        self.message(RelayCommand::UPGRADED, 0, confirmation, send)
+    }
+
     /// Sends TRUNCATED, from a relay.
     pub(super) fn truncated(&mut self, reason: DestroyReason, send: Send<'_>) -> Result<(), Error> {
         self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send)
@@ -297,6 +305,11 @@ impl Conversation {
             (RelayCommand::EXTENDED2, End::Client) => {
                 Ok(News::Extended2(crate::cell::payload::Created2::decode(body)?.into_reply()))
             }
+            (command @ (RelayCommand::UPGRADE | RelayCommand::UPGRADED), _) if id.0 != 0 => {
+                Err(PeerMisbehaved::StreamUnexpected { command, stream: id.0 }.into())
+            }
+            (RelayCommand::UPGRADE, End::Relay) if self.upgrade_agreed => Ok(News::Upgrade(body.to_vec())),
+            (RelayCommand::UPGRADED, _) if self.upgrade_agreed => Ok(News::Upgraded(body.to_vec())),
             (RelayCommand::TRUNCATE, End::Relay) => Ok(News::Truncate),
             (RelayCommand::TRUNCATED, End::Client) => {
                 Ok(News::Truncated(DestroyReason(body.first().copied().unwrap_or(0))))
@@ -473,7 +486,8 @@ mod tests {
 
     pub(super) fn conversation(end: End, crypto: Crypto) -> Conversation {
         let sendme_increment = (crypto == Crypto::Cgo).then_some(31);
-        Conversation::new(end, Agreed { crypto, fragments: true, sendme_increment }, Arc::default())
+        let agreed = Agreed { crypto, fragments: true, sendme_increment, upgrade: false };
+        Conversation::new(end, agreed, Arc::default())
     }
 
     pub(super) fn tag() -> Tag {

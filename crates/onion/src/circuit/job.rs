@@ -4,7 +4,7 @@ use super::extensions::{Agreed, Request as Asked, Response};
 use crate::Error;
 use crate::cell::payload::Create2;
 use crate::flow;
-use crate::handshake::{Handshake, Keys, Replies, Request};
+use crate::handshake::{Chain, Handshake, Keys, Replies, Request};
 use crate::layer::{Crypto, RelayLayer};
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ pub struct OnionKeys {
 }
 
 /// A relay's side of a handshake, with its type erased: answers onionskins.
-type Respond = Box<dyn Fn(&[&[u8]], &mut dyn FnMut(usize, Result<Answer, Error>)) + Send + Sync>;
+type Respond = Box<dyn Fn(&[&HandshakeJob], &mut dyn FnMut(usize, Result<Answer, Error>)) + Send + Sync>;
 
 struct Offer {
     kind: u16,
@@ -34,14 +34,15 @@ impl OnionKeys {
         H::RelaySecret: Send + Sync,
     {
         let kind = handshake.handshake_type().ok_or(Error::NoNumber)?.number();
-        let answer: Respond = Box::new(move |onionskins, answered| match onionskins {
-            [onionskin] => answered(0, answer(&handshake, &relays, onionskin)),
+        let answer: Respond = Box::new(move |jobs, answered| match jobs {
+            [job] => answered(0, answer(&handshake, &relays, job)),
             _ => {
-                let asked = vec![None; onionskins.len()];
+                let onionskins: Vec<_> = jobs.iter().map(|job| job.create.onionskin()).collect();
+                let asked = vec![None; jobs.len()];
                 handshake.answer_many(
                     &relays,
-                    onionskins,
-                    &mut Answers::<H> { asked, answered, handshake: PhantomData },
+                    &onionskins,
+                    &mut Answers::<H> { jobs, asked, answered, handshake: PhantomData },
                 );
             }
         });
@@ -55,9 +56,9 @@ impl OnionKeys {
     }
 }
 
-fn answer<H: Handshake>(handshake: &H, relays: &[H::RelaySecret], onionskin: &[u8]) -> Result<Answer, Error> {
-    let request = handshake.accept(relays, onionskin)?;
-    let (accepted, message) = Accepted::new::<H>(request.message())?;
+fn answer<H: Handshake>(handshake: &H, relays: &[H::RelaySecret], job: &HandshakeJob) -> Result<Answer, Error> {
+    let request = handshake.accept(relays, job.create.onionskin())?;
+    let (accepted, message) = Accepted::new::<H>(request.message(), job.upgrade)?;
     let (reply, keys) = request.respond(&message)?;
     accepted.answer(reply, &keys)
 }
@@ -70,27 +71,33 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// From the client's extension message; with the one to answer with.
-    fn new<H: Handshake>(message: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+    /// From the client's extension message; with the one to answer with. `upgrade` says whether the relay agrees to upgrades.
+    fn new<H: Handshake>(message: &[u8], upgrade: bool) -> Result<(Self, Vec<u8>), Error> {
         let (asked, congestion_control) = match H::CARRIES_MESSAGES {
             true => Asked::decode(message)?,
             false => (Asked::NONE, false),
         };
         // tor1 has fixed windows: a request for congestion control without CGO is not answered, as Tor allows.
         let sendme_increment = (congestion_control && asked.crypto == Crypto::Cgo).then_some(flow::SENDME_INCREMENT);
-        let response = Response { sendme_increment };
+        let response = Response { sendme_increment, upgrade: asked.upgrade && upgrade };
         let message = if H::CARRIES_MESSAGES { response.encode() } else { Vec::new() };
         Ok((Self { asked, response }, message))
     }
 
     fn answer(self, reply: Vec<u8>, keys: &Keys) -> Result<Answer, Error> {
         let Self { asked, response } = self;
-        Ok(Answer { reply, layer: RelayLayer::new(asked.crypto, keys)?, agreed: Agreed::new(asked, response)? })
+        let (crypto, agreed) = (asked.crypto, Agreed::new(asked, response)?);
+        let chain = match agreed.upgrade {
+            true => Some(Chain::new(keys, crypto.name(), crypto.key_length())?),
+            false => None,
+        };
+        Ok(Answer { reply, layer: RelayLayer::new(crypto, keys)?, agreed, chain })
     }
 }
 
 /// The answers to several onionskins of a handshake.
 struct Answers<'a, H> {
+    jobs: &'a [&'a HandshakeJob],
     asked: Vec<Option<Accepted>>,
     answered: &'a mut dyn FnMut(usize, Result<Answer, Error>),
     handshake: PhantomData<H>,
@@ -98,7 +105,7 @@ struct Answers<'a, H> {
 
 impl<H: Handshake> Replies for Answers<'_, H> {
     fn message(&mut self, at: usize, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let (accepted, message) = Accepted::new::<H>(message)?;
+        let (accepted, message) = Accepted::new::<H>(message, self.jobs[at].upgrade)?;
         self.asked[at] = Some(accepted);
         Ok(message)
     }
@@ -116,11 +123,13 @@ impl<H: Handshake> Replies for Answers<'_, H> {
 #[must_use]
 pub struct HandshakeJob {
     create: Create2,
+    /// Whether the relay agrees to upgrades.
+    upgrade: bool,
 }
 
 impl HandshakeJob {
-    pub(super) fn new(create: Create2) -> Self {
-        Self { create }
+    pub(super) fn new(create: Create2, upgrade: bool) -> Self {
+        Self { create, upgrade }
     }
 
     /// Number of the requested handshake.
@@ -144,13 +153,13 @@ impl HandshakeJob {
     pub fn run_many(jobs: &[&Self], keys: &OnionKeys, mut answered: impl FnMut(usize, Result<Answer, Error>)) {
         for offer in &keys.offers {
             let mut places = Vec::new();
-            let mut onionskins = Vec::new();
+            let mut of_kind = Vec::new();
             for (place, job) in jobs.iter().enumerate().filter(|(_, job)| job.kind() == offer.kind) {
                 places.push(place);
-                onionskins.push(job.create.onionskin());
+                of_kind.push(*job);
             }
             if !places.is_empty() {
-                (offer.answer)(&onionskins, &mut |at, answer| answered(places[at], answer));
+                (offer.answer)(&of_kind, &mut |at, answer| answered(places[at], answer));
             }
         }
         for (place, _) in jobs.iter().enumerate().filter(|(_, job)| keys.kinds().all(|kind| kind != job.kind())) {
@@ -164,6 +173,8 @@ pub struct Answer {
     pub(super) reply: Vec<u8>,
     pub(super) layer: RelayLayer,
     pub(super) agreed: Agreed,
+    /// If an upgrade was agreed on.
+    pub(super) chain: Option<Chain>,
 }
 
 impl fmt::Debug for Answer {

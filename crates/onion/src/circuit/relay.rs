@@ -1,5 +1,9 @@
 //! A relay's end of a circuit.
 
+mod upgrade;
+
+pub use upgrade::UpgradeJob;
+
 use super::conversation::{self, Conversation, End, News};
 use super::job::{Answer, HandshakeJob};
 use super::stream::StreamId;
@@ -68,6 +72,9 @@ pub enum RelayAction {
         /// Stream that can send again.
         stream: StreamId,
     },
+    /// Do this job, on another thread perhaps, and report its result by [`RelayCircuit::upgrade`]. A circuit has at most one, and only if
+    /// [`Limits::upgrade`] allows it.
+    Upgrade(UpgradeJob),
     /// The circuit now ends at this relay: free its number on the link to the next relay, or, if that link was still
     /// being made, forget the request. The circuit may be extended again.
     NextGone,
@@ -97,6 +104,7 @@ enum State {
 struct Open {
     layer: RelayLayer,
     conversation: Conversation,
+    upgrade: upgrade::State,
 }
 
 /// What follows this relay on the path.
@@ -124,6 +132,7 @@ impl RelayCircuit {
     }
 
     fn new(create: Create2, wide: Option<usize>, limits: Arc<Limits>) -> (Self, HandshakeJob) {
+        let upgrade = limits.upgrade;
         let circuit = Self {
             limits,
             state: State::Creating,
@@ -133,7 +142,7 @@ impl RelayCircuit {
             wide,
             actions: VecDeque::new(),
         };
-        (circuit, HandshakeJob::new(create))
+        (circuit, HandshakeJob::new(create, upgrade))
     }
 
     /// Takes the result of the handshake. An error destroys the circuit.
@@ -141,15 +150,17 @@ impl RelayCircuit {
         if !matches!(self.state, State::Creating) {
             return; // destroyed in the meantime
         }
-        let made = answer.and_then(|Answer { reply, layer, agreed }| Ok((Created2::new(reply)?, layer, agreed)));
-        let Ok((created, layer, agreed)) = made else { return self.close(DestroyReason::PROTOCOL) };
+        let made =
+            answer.and_then(|answer| Ok((Created2::new(answer.reply)?, answer.layer, answer.agreed, answer.chain)));
+        let Ok((created, layer, agreed, chain)) = made else { return self.close(DestroyReason::PROTOCOL) };
         let message = match self.wide {
             Some(length) => Message::Created2v(created.padded_to(length)),
             None if created.fits_fixed() => Message::Created2(created),
             None => return self.close(DestroyReason::PROTOCOL),
         };
         let conversation = Conversation::new(End::Relay, agreed, Arc::clone(&self.limits));
-        self.state = State::Open(Box::new(Open { layer, conversation }));
+        let upgrade = chain.map_or(upgrade::State::None, upgrade::State::Agreed);
+        self.state = State::Open(Box::new(Open { layer, conversation, upgrade }));
         self.actions.push_back(RelayAction::ToClient(message));
     }
 
@@ -341,7 +352,7 @@ impl RelayCircuit {
             }
             return;
         };
-        let Open { layer, conversation } = &mut **open;
+        let Open { layer, conversation, .. } = &mut **open;
         let mut send = to_client(layer, &mut self.actions);
         let news = conversation.receive(&payload, early, tag, self.blocked, now, &mut send);
         drop(send);
@@ -365,12 +376,15 @@ impl RelayCircuit {
                 return;
             }
             News::Extend2(extend, cells) => {
-                if !matches!(self.next, Next::None | Next::Cut) {
+                let is_upgrading = matches!(&self.state, State::Open(open) if open.upgrade.is_under_way());
+                if !matches!(self.next, Next::None | Next::Cut) || is_upgrading {
                     return self.close(DestroyReason::PROTOCOL);
                 }
                 self.next = Next::Linking(extend.create, cells);
                 RelayAction::Extend(extend.next)
             }
+            News::Upgrade(request) => return self.on_upgrade(request),
+            News::Upgraded(confirmation) => return self.on_upgraded(&confirmation),
             News::Truncate => {
                 self.leave_next(DestroyReason::REQUESTED);
                 return self.tell_truncated(DestroyReason::REQUESTED);
@@ -425,7 +439,7 @@ impl RelayCircuit {
         work: impl FnOnce(&mut Conversation, conversation::Send<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let State::Open(open) = &mut self.state else { return Err(Error::NotNow("circuit is not open")) };
-        let Open { layer, conversation } = &mut **open;
+        let Open { layer, conversation, .. } = &mut **open;
         let done = work(conversation, &mut to_client(layer, &mut self.actions));
         if matches!(done, Err(Error::Randomness)) {
             self.close(DestroyReason::INTERNAL);

@@ -63,13 +63,10 @@ commands! {
     XOFF = 43, stream;
     /// Tells the other end to resume sending on a stream (prop 324).
     XON = 44, stream;
-}
-
-impl RelayCommand {
-    /// Whether messages with this command may span cells, where both sides have agreed to it.
-    pub fn may_be_fragmented(self) -> bool {
-        matches!(self, Self::EXTEND2 | Self::EXTENDED2)
-    }
+    /// Asks for new keys of the layer (private, `docs/upgrade.md`).
+    UPGRADE = 242, circuit;
+    /// Proves that its sender has them: its next cell is under the new keys (private).
+    UPGRADED = 243, circuit;
 }
 
 impl fmt::Debug for RelayCommand {

@@ -13,7 +13,7 @@
 //! turns itself and all later cells into noise. Relays encrypt and clients decrypt, in both directions, since it is
 //! encryption that resists tampering. A cell is for this end if its tag equals the nonce N; then the keys are replaced.
 
-use super::Tag;
+use super::{Tag, Way};
 use crate::cell::{Command, PAYLOAD};
 use alloc::boxed::Box;
 use candor_cpu::secret;
@@ -298,6 +298,12 @@ impl Half<Aes128Decrypt> {
     }
 }
 
+/// The key material of each direction.
+pub(super) fn cut(material: &[u8]) -> [[&[u8]; 2]; 2] {
+    let (outbound, inbound) = material.split_at(SEED);
+    [[outbound, &[]], [inbound, &[]]]
+}
+
 pub(super) struct Relay {
     outbound: Direction<Aes128>,
     inbound: Direction<Aes128>,
@@ -307,6 +313,13 @@ impl Relay {
     pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
         let (outbound, inbound) = material.split_at(SEED);
         Self { outbound: Direction::new(cpu, outbound), inbound: Direction::new(cpu, inbound) }
+    }
+
+    pub(super) fn replace(&mut self, cpu: Cpu, way: Way, material: &[u8]) {
+        match way {
+            Way::Out => self.outbound = Direction::new(cpu, material),
+            Way::In => self.inbound = Direction::new(cpu, material),
+        }
     }
 
     #[inline]
@@ -345,6 +358,13 @@ impl Client {
     pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
         let (outbound, inbound) = material.split_at(SEED);
         Self { outbound: Direction::new(cpu, outbound), inbound: Direction::new(cpu, inbound) }
+    }
+
+    pub(super) fn replace(&mut self, cpu: Cpu, way: Way, material: &[u8]) {
+        match way {
+            Way::Out => self.outbound = Direction::new(cpu, material),
+            Way::In => self.inbound = Direction::new(cpu, material),
+        }
     }
 
     pub(super) fn originate(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Tag {

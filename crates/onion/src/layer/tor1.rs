@@ -5,7 +5,7 @@
 //! hop. A cell that is changed on the way comes out changed in the same bits, so relays before and after an honest one
 //! can recognise each other: the tagging attack. `tests/circuit_bad_input.rs` demonstrates it.
 
-use super::Tag;
+use super::{Tag, Way};
 use crate::cell::PAYLOAD;
 use candor_cpu::secret;
 use candor_primitives::Cpu;
@@ -134,9 +134,24 @@ fn tag(digest: &[u8]) -> Tag {
 
 /// The key material: Df 20 | Db 20 | Kf 16 | Kb 16 (tor-spec, "Setting circuit keys").
 fn halves(cpu: Cpu, material: &[u8]) -> (Half, Half) {
+    let [[df, kf], [db, kb]] = cut(material);
+    (Half::new(cpu, df, kf), Half::new(cpu, db, kb))
+}
+
+/// The key material of each direction in its parts: D, then K.
+pub(super) fn cut(material: &[u8]) -> [[&[u8]; 2]; 2] {
     let (digests, keys) = material.split_at(2 * DIGEST_SEED);
-    let forward = Half::new(cpu, &digests[..DIGEST_SEED], &keys[..KEY]);
-    (forward, Half::new(cpu, &digests[DIGEST_SEED..], &keys[KEY..2 * KEY]))
+    [[&digests[..DIGEST_SEED], &keys[..KEY]], [&digests[DIGEST_SEED..], &keys[KEY..]]]
+}
+
+/// The direction `way` anew, from D and K.
+fn replace(forward: &mut Half, backward: &mut Half, cpu: Cpu, way: Way, material: &[u8]) {
+    let (digest_seed, key) = material.split_at(DIGEST_SEED);
+    let half = match way {
+        Way::Out => forward,
+        Way::In => backward,
+    };
+    *half = Half::new(cpu, digest_seed, key);
 }
 
 pub(super) struct Relay {
@@ -148,6 +163,10 @@ impl Relay {
     pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
         let (forward, backward) = halves(cpu, material);
         Self { forward, backward }
+    }
+
+    pub(super) fn replace(&mut self, cpu: Cpu, way: Way, material: &[u8]) {
+        replace(&mut self.forward, &mut self.backward, cpu, way, material);
     }
 
     #[inline]
@@ -177,6 +196,10 @@ impl Client {
     pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
         let (forward, backward) = halves(cpu, material);
         Self { forward, backward }
+    }
+
+    pub(super) fn replace(&mut self, cpu: Cpu, way: Way, material: &[u8]) {
+        replace(&mut self.forward, &mut self.backward, cpu, way, material);
     }
 
     pub(super) fn originate(&mut self, payload: &mut [u8; PAYLOAD]) -> Tag {

@@ -15,6 +15,7 @@ use std::time::Instant;
 pub struct Fragments {
     format: Format,
     agreed: bool,
+    upgrades: bool,
     /// In a box, since there seldom is one.
     partial: Option<Box<Partial>>,
 }
@@ -45,9 +46,24 @@ pub struct Whole<'a> {
 }
 
 impl Fragments {
-    /// For one direction of one hop. `agreed` says whether messages may span cells.
+    /// For one direction of one hop. `agreed` says whether EXTEND2 and EXTENDED2 may span cells.
     pub fn new(format: Format, agreed: bool) -> Self {
-        Self { format, agreed, partial: None }
+        Self { format, agreed, upgrades: false, partial: None }
+    }
+
+    /// The same, where UPGRADE and UPGRADED may span cells if `agreed`.
+    #[must_use]
+    pub fn with_upgrades(self, agreed: bool) -> Self {
+        Self { upgrades: agreed, ..self }
+    }
+
+    /// Whether messages with this command may span cells.
+    pub fn may_span(&self, command: RelayCommand) -> bool {
+        match command {
+            RelayCommand::EXTEND2 | RelayCommand::EXTENDED2 => self.agreed,
+            RelayCommand::UPGRADE | RelayCommand::UPGRADED => self.upgrades,
+            _ => false,
+        }
     }
 
     /// Takes the decrypted payload of the next cell; `early` says whether it was RELAY_EARLY. Returns a message once it
@@ -83,8 +99,11 @@ impl Fragments {
         if data.len() == length {
             return Ok(Some(Whole { command, stream, body: Cow::Borrowed(data), cells: 1, early }));
         }
-        if !self.agreed || !command.may_be_fragmented() {
+        if !self.may_span(command) {
             return Err(PeerMisbehaved::NotFragmentable { command, most: data.len(), got: length }.into());
+        }
+        if stream != 0 {
+            return Err(PeerMisbehaved::StreamUnexpected { command, stream }.into());
         }
         if length > MOST_BODY {
             return Err(Error::TooLong { what: "fragmented message", most: MOST_BODY, got: length });

@@ -6,9 +6,11 @@ use candor_onion::Error;
 use candor_onion::cell::{Cell, Decoder, Message};
 use candor_onion::circuit::{
     ClientAction, ClientCircuit, Failure, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, StreamId,
+    UpgradeJob,
 };
 use candor_onion::handshake::Handshake;
 use candor_onion::relay::message::{Connected, EndReason, NextRelay};
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -40,6 +42,8 @@ pub(crate) struct Paper {
     pub(crate) cells: Vec<[usize; 2]>,
     /// Whether the exit reads what it gets; if not, it slows the client down.
     pub(crate) exit_reads: bool,
+    /// Jobs of upgrades that nobody does yet, if any are to wait.
+    pub(crate) upgrades: Option<Vec<(usize, UpgradeJob)>>,
     wires: [Decoder; 2],
 }
 
@@ -54,7 +58,7 @@ fn open_wire() -> Decoder {
 
 impl Paper {
     pub(crate) fn new(keys: Vec<OnionKeys>) -> Self {
-        let limits = Limits::default();
+        let limits = Limits { upgrade: true, ..Limits::default() };
         Self {
             client: ClientCircuit::new(limits, true),
             relays: keys.iter().map(|_| None).collect(),
@@ -68,6 +72,7 @@ impl Paper {
             echo: BTreeMap::new(),
             exit_news: Vec::new(),
             exit_reads: true,
+            upgrades: None,
             wires: [open_wire(), open_wire()],
         }
     }
@@ -167,6 +172,10 @@ impl Paper {
                 self.echo.remove(&stream);
                 self.exit_news.push(RelayAction::Ended { stream, reason });
             }
+            RelayAction::Upgrade(job) => match &mut self.upgrades {
+                Some(waiting) => waiting.push((at, job)),
+                None => self.relays[at].as_mut().unwrap().upgrade(job.run(&MlKem768::new())),
+            },
             other => self.exit_news.push(other),
         }
     }
@@ -266,6 +275,14 @@ impl Paper {
             assert_ne!(before, after, "nothing moves any more");
         }
         back
+    }
+
+    /// Does the jobs of upgrades that wait; none waits from now on.
+    pub(crate) fn upgrade(&mut self) {
+        for (at, job) in self.upgrades.take().into_iter().flatten() {
+            self.relays[at].as_mut().unwrap().upgrade(job.run(&MlKem768::new()));
+        }
+        self.run();
     }
 
     /// How the circuit ended.

@@ -136,7 +136,7 @@ where
         let relay = self.handshake.relay_with(&secrets)?;
         let options = match H::CARRIES_MESSAGES {
             true => HopOptions::default(),
-            false => HopOptions { crypto: Crypto::Tor1, fragments: false },
+            false => HopOptions { crypto: Crypto::Tor1, fragments: false, upgrade: false },
         };
         let mut clients = Vec::new();
         for _ in 0..self.how.count() {

@@ -47,6 +47,11 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         }
     };
     let path = path(&list, arguments, &url, handshake)?;
+    if arguments.upgrade && (path.len() < 2 || handshake == HandshakeType::Ntor) {
+        return Err(Failure::Error(
+            "--upgrade: expected a path of two relays or more, and another handshake than ntor".to_owned(),
+        ));
+    }
     let mut page = Page::new(arguments.output.as_deref())?;
     let options = ClientOptions {
         crypto: match arguments.cells {
@@ -68,10 +73,16 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         let mut circuit = client.first_hop(path[0], handshake).await?;
         lap("hop 1".to_owned());
         for (index, relay) in path.iter().enumerate().skip(1) {
-            circuit.extend(relay, handshake).await?;
+            match arguments.upgrade && index + 1 == path.len() {
+                true => circuit.extend_and_upgrade(relay, handshake).await?,
+                false => circuit.extend(relay, handshake).await?,
+            }
             lap(format!("hop {}", index + 1));
         }
         talk.say(&format!("circuit by {handshake}: {}", laps.join(", ")));
+        if arguments.upgrade {
+            talk.say("experimental: the layer of the last relay has post-quantum keys; the layers before it, and the route, do not");
+        }
         let start = Instant::now();
         let stream = circuit.open(url.host(), url.port()).await?;
         let answer = match get(stream, &url, patience, |bytes| page.write(bytes)).await {

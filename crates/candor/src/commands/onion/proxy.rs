@@ -165,6 +165,7 @@ fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure
             "--entries: expected an Ed25519 identity of 64 hexadecimal digits, or $ and an RSA identity of 40; found `{name}`; in Tor names are anybody's"
         )));
     }
+    config.upgrade = arguments.upgrade;
     config.client.crypto = match arguments.cells {
         Cells::Cgo => Crypto::Cgo,
         Cells::Tor1 => Crypto::Tor1,

@@ -234,6 +234,7 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         handshakes: if flags.handshakes.is_empty() { file.handshakes } else { flags.handshakes },
         handshake_threads: flags.handshake_threads.or(file.handshake_threads),
         handshake_queue: flags.handshake_queue.or(file.handshake_queue),
+        upgrade: flags.upgrade || file.upgrade,
         bandwidth: flags.bandwidth.or(file.bandwidth),
         family: if flags.family.is_empty() { file.family } else { flags.family },
         directories: flags.directories.or(file.directories),
@@ -273,6 +274,7 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
         config.test_networks = networks.iter().map(|text| text.parse::<Prefix>()).collect::<Result<_, _>>()?;
     }
     let limits = &mut config.limits;
+    limits.circuit.upgrade = arguments.upgrade;
     let threads = arguments.handshake_threads.map_or(limits.handshake_threads, usize::from);
     limits.handshake_threads = threads.max(1);
     // The file has no ranges: a relay without room for anything would only look like one that is broken.
@@ -405,13 +407,18 @@ mod tests {
     fn limits_come_from_flags_and_then_from_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("relay.toml");
-        std::fs::write(&path, "links-per-network = 7\ncircuits = 8\ntest-networks = [\"192.0.2.0/24\"]\n").unwrap();
+        std::fs::write(
+            &path,
+            "links-per-network = 7\nupgrade = true\ncircuits = 8\ntest-networks = [\"192.0.2.0/24\"]\n",
+        )
+        .unwrap();
         let flags = RelayArguments { config: Some(path), circuits: Some(9), streams: Some(10), ..Default::default() };
         let config = config(&with_file(flags).unwrap_or_default(), TALK).unwrap_or_else(|_| panic!("a good file"));
         let limits = config.limits;
         assert_eq!((limits.network.connections, limits.all_circuits, limits.streams), (7, 9, 10));
         let default = candor_network::RelayLimits::default();
         assert_eq!((limits.links, limits.cells), (default.links, default.cells));
+        assert!(limits.circuit.upgrade && !default.circuit.upgrade);
         assert_eq!(config.test_networks, ["192.0.2.0/24".parse().unwrap()]);
         let none = super::config(&RelayArguments::default(), TALK).unwrap_or_else(|_| panic!("the defaults"));
         assert_eq!(none.limits, default);

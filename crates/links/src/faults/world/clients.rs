@@ -5,12 +5,13 @@ use super::{Event, World};
 use crate::faults::judge::{DOWN, UP};
 use crate::faults::outbox::SHORT;
 use crate::faults::plant::{End, Plant};
-use crate::faults::scenario::Sizes;
+use crate::faults::scenario::{Sizes, Upgrade};
 use crate::faults::wire::Slot;
 use crate::faults::{Outcome, Why};
 use candor_onion::cell::{Message, PAYLOAD};
 use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, Limits, StreamId};
 use candor_onion::relay::message::{Begin, EndReason};
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,9 +144,21 @@ impl World<'_> {
             ClientAction::Extended { hop } => {
                 self.note(format_args!("client {client}: hop {hop} is there"));
                 self.progress(client);
-                match hop {
-                    3 => self.open_streams(client),
+                match (hop, self.scenario.upgrade) {
+                    (3, None) => self.open_streams(client),
+                    (3, Some(Upgrade::First)) => self.upgrade(client),
+                    (3, Some(Upgrade::Beside)) => {
+                        self.upgrade(client);
+                        self.open_streams(client);
+                    }
                     _ => self.extend_client(client),
+                }
+            }
+            ClientAction::Upgraded { hop } => {
+                self.note(format_args!("client {client}: hop {hop} is upgraded"));
+                self.progress(client);
+                if self.scenario.upgrade == Some(Upgrade::First) {
+                    self.open_streams(client);
                 }
             }
             ClientAction::Connected { stream, .. } => {
@@ -172,6 +185,13 @@ impl World<'_> {
             }
             // Clients here look nothing up.
             _ => {}
+        }
+    }
+
+    fn upgrade(&mut self, client: usize) {
+        let instant = self.instant();
+        if let Err(error) = self.clients[client].machine.upgrade(&MlKem768::new(), instant) {
+            self.end(client, Outcome::ended(Failure { hop: Some(3), cause: Cause::Handshake(error) }, false));
         }
     }
 

@@ -10,6 +10,7 @@ use crate::faults::wire::{MOST_CIRCUITS, Node, Slot};
 use candor_onion::cell::{Command, DestroyReason, Message};
 use candor_onion::circuit::{HandshakeJob, RelayAction, RelayCircuit, StreamId};
 use candor_onion::relay::message::{EndReason, NextRelay};
+use candor_primitives::kem::ml_kem::MlKem768;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -306,6 +307,8 @@ impl World<'_> {
                 self.note(format_args!("exit: client ends {stream}: {reason}"));
             }
             RelayAction::Writable { stream } => self.schedule_target(circuit, stream, Duration::ZERO),
+            // Its computation takes no time here.
+            RelayAction::Upgrade(job) => held.machine.upgrade(job.run(&MlKem768::new())),
             RelayAction::Closed => {
                 let Place { wire, end, number } = held.previous;
                 self.note(format_args!("{}: circuit {number:#x} is over at the relay", name(wire)));
