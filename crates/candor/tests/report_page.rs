@@ -39,6 +39,11 @@ fn rows(browser: &mut Browser) -> Vec<(String, String)> {
     serde_json::from_value(shown).unwrap()
 }
 
+/// Past the test harness, which swallows what a passing test prints.
+fn skipped(what: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {what}: {why}");
+}
+
 fn choose(browser: &mut Browser, field: &str, value: &str) {
     browser.value(&format!(
         "(() => {{
@@ -57,7 +62,7 @@ fn a_report_is_searched_filtered_and_sorted_and_its_epochs_are_inside() {
         Ok(browser) => browser,
         Err(why) => {
             let name = "a_report_is_searched_filtered_and_sorted_and_its_epochs_are_inside";
-            return writeln!(std::io::stderr(), "skipped: {name}: {why}").unwrap();
+            return skipped(name, &why);
         }
     };
     let folder = tempfile::tempdir().unwrap();
@@ -220,7 +225,7 @@ fn people_can_use_it(browser: &mut Browser) {
     let axe = std::fs::read_to_string(from_root("web/pages").join("node_modules/axe-core/axe.min.js"));
     if let Err(error) = &axe {
         let why = format!("axe-core is not in web/pages/node_modules ({error}); `cargo xtask wasm` installs it");
-        writeln!(std::io::stderr(), "skipped: axe: {why}").unwrap();
+        skipped("axe", &why);
     }
     for (width, scheme) in [(360, "dark"), (1280, "light")] {
         browser.show_as(width, 740, scheme);

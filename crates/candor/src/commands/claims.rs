@@ -41,13 +41,11 @@ pub(super) fn read(path: &Path, runs: &[&str]) -> Result<Claims, Failure> {
     let claims = published::read(path)?;
     let all = all_tasks();
     let known = || all.iter().map(|task| task.name.as_str()).chain(runs.iter().copied());
-    match claims.tasks().find(|task| !known().any(|name| name == *task)) {
-        Some(task) => {
-            let why = choose::unknown("task", task, known(), "candor list tasks");
-            Err(Failure::Error(format!("{}: {why}", path.display())))
-        }
-        None => Ok(claims),
+    if let Some(task) = claims.tasks().find(|task| !known().any(|name| name == *task)) {
+        let why = choose::unknown("task", task, known(), "candor list tasks");
+        return Err(Failure::Error(format!("{}: {why}", path.display())));
     }
+    Ok(claims)
 }
 
 /// The published numbers of that key, or all of them; none if it is a path. A file whose name is a key can be given as ./NAME.

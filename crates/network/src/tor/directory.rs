@@ -44,6 +44,9 @@ struct State {
     microdescriptors: HashMap<[u8; 32], Option<Microdescriptor>>,
 }
 
+/// A position in a path, and whether a relay may stand there.
+type Position = (&'static str, fn(&Relay) -> bool);
+
 impl TorDirectory {
     /// Asks these authorities. More than half of them must have signed a consensus.
     ///
@@ -212,7 +215,7 @@ impl TorDirectory {
     /// What there is too little of to build circuits, if so.
     fn lacks(&self, consensus: &Consensus) -> Option<String> {
         let known = &locked(&self.state).microdescriptors;
-        let positions: [(&str, fn(&Relay) -> bool); 3] = [
+        let positions: [Position; 3] = [
             ("relays", |_| true),
             ("guards", |relay| relay.is("Guard")),
             ("exits", |relay| relay.is("Exit") && !relay.is("BadExit")),
