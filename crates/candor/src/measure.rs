@@ -88,12 +88,7 @@ pub(crate) fn whole(interrupted: bool) -> Result<(), Failure> {
     }
 }
 
-/// [`measure_by`] workers that know the tasks of the list.
-pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result<Saved, Failure> {
-    measure_by(&workers()?, tasks, settings, talk)
-}
-
-/// The same of the baselines of these tasks, by this build and by others.
+/// [`measure_by`] this build and others, of the baselines of these tasks.
 pub(crate) fn measure_builds(
     tasks: &[Task],
     settings: Settings,
