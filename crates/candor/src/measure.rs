@@ -89,7 +89,7 @@ pub(crate) fn whole(interrupted: bool) -> Result<(), Failure> {
     }
 }
 
-/// [`measure_by`] of the baselines of these tasks, by this build and by others.
+/// [`measure_by`] this build and others, of the baselines of these tasks.
 pub(crate) fn measure_builds(
     tasks: &[Task],
     settings: Settings,

@@ -13,6 +13,7 @@ use candor_lab::runfile::Run;
 use candor_lab::sweep::{Block, Circuits, CircuitsWanted, CostsOf, Plan, Recipe, Runs, RunsWanted, Sweep};
 use candor_links::survey::HANDSHAKES;
 use candor_network::HandshakeType;
+use candor_subjects::{Peer, PeerState};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ const MOST_TASKS: u64 = 1000;
 
 /// Seconds for a task. A plan counts milliseconds.
 const BUDGETS: RangeInclusive<f64> = 0.01..=86_400.0;
+
+/// What stands between a library's name and the rest of its subjects' names.
+const VERSION: [char; 3] = ['-', '+', '@'];
 
 /// Files of the folder besides the plan.
 type Files = Vec<(PathBuf, Vec<u8>)>;
@@ -124,23 +128,24 @@ fn is_known_cpu(cpu: &str) -> bool {
     MICROARCHITECTURES.contains(&cpu) || Machine::here().short_name() == cpu
 }
 
-/// Whether each of these begins the name of a subject of the tasks, or of a library that another machine may have.
+/// Whether each of these begins the name of a subject of the tasks: of one that is here, of another version of it, or of a library that only other machines have.
 fn known_peers(tasks: &[Task], peers: &[String]) -> Result<(), Failure> {
-    if peers.is_empty() {
-        return Ok(());
-    }
-    let elsewhere = candor_subjects::peers();
-    let names = || {
-        let subjects = tasks.iter().flat_map(|task| &task.entries).map(|entry| entry.subject.as_str());
-        subjects.chain(elsewhere.iter().map(|peer| peer.name.as_str()))
+    let libraries = if peers.is_empty() { Vec::new() } else { candor_subjects::peers() };
+    let subjects = || tasks.iter().flat_map(|task| &task.entries).map(|entry| entry.subject.as_str());
+    let begins = |library: &str, name: &str| name.strip_prefix(library).is_some_and(|rest| rest.starts_with(VERSION));
+    let is_possible = |library: &&Peer| match library.state {
+        PeerState::Linked { .. } | PeerState::Found { .. } => subjects().any(|name| begins(&library.library, name)),
+        _ => true,
     };
-    let is_known = |peer: &String| {
-        let versioned = |name: &str| peer.strip_prefix(name).is_some_and(|rest| rest.starts_with(['-', '+', '@']));
-        names().any(|name| name.starts_with(peer.as_str())) || elsewhere.iter().any(|other| versioned(&other.name))
+    let possible: Vec<&str> = libraries.iter().filter(is_possible).map(|library| library.library.as_str()).collect();
+    let is_known = |peer: &str| {
+        subjects().any(|name| name.starts_with(peer))
+            || possible.iter().any(|library| library.starts_with(peer) || begins(library, peer))
     };
     match peers.iter().find(|peer| !is_known(peer)) {
         Some(peer) => {
-            Err(Failure::Error(choose::unknown("subject of these tasks", peer, names(), "candor list peers")))
+            let names = subjects().chain(possible.iter().copied());
+            Err(Failure::Error(choose::unknown("subject of these tasks", peer, names, "candor list peers")))
         }
         None => Ok(()),
     }
