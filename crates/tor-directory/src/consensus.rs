@@ -1,13 +1,14 @@
 //! The consensus in the flavour `microdesc` (dir-spec, "Microdescriptor consensus").
 
+mod certificates;
 mod entry;
 mod flags;
 
+pub use certificates::Certificates;
 pub use entry::Relay;
 pub use flags::Flags;
 
 use crate::authorities::{Authorities, Identity, MOST_AUTHORITIES};
-use crate::certificates::Certificates;
 use crate::items::{Item, Items, Once, hexadecimal};
 use crate::time::SKEW;
 use crate::{Error, time};

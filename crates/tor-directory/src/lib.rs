@@ -35,7 +35,6 @@ struct Readme;
 
 mod authorities;
 mod certificate;
-mod certificates;
 mod consensus;
 mod descriptor;
 mod error;
@@ -50,8 +49,7 @@ mod x509;
 
 pub use authorities::{Authorities, Identity, MOST_AUTHORITIES};
 pub use certificate::{AuthorityCertificate, MOST_CERTIFICATE};
-pub use certificates::Certificates;
-pub use consensus::{Consensus, Flags, MOST_CONSENSUS, MOST_RELAYS, Relay, Signature, Unverified};
+pub use consensus::{Certificates, Consensus, Flags, MOST_CONSENSUS, MOST_RELAYS, Relay, Signature, Unverified};
 pub use descriptor::RouterDescriptor;
 pub use error::Error;
 pub use microdescriptor::{MOST_MICRODESCRIPTOR, Microdescriptor};

@@ -1,8 +1,9 @@
 //! The certificates that are known: of the authorities that are trusted, as long as they hold.
 
+use super::Signature;
+use crate::Error;
 use crate::authorities::{Authorities, Identity, MOST_AUTHORITIES};
 use crate::certificate::{AuthorityCertificate, MOST_CERTIFICATE, claimed};
-use crate::{Error, Signature};
 use std::collections::BTreeMap;
 
 /// Signing keys of one authority that are known at a time. It has one, and the one before.
