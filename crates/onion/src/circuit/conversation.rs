@@ -243,11 +243,6 @@ impl Conversation {
         }
     }
 
-    /// Sends UPGRADED, from a client.
-    pub(super) fn upgraded(&mut self, confirmation: &[u8], send: Send<'_>) -> Result<(), Error> {
-        self.message(RelayCommand::UPGRADED, 0, confirmation, send)
-    }
-
     /// Sends TRUNCATED, from a relay.
     pub(super) fn truncated(&mut self, reason: DestroyReason, send: Send<'_>) -> Result<(), Error> {
         self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send)

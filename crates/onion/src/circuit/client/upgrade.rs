@@ -2,7 +2,7 @@
 
 use super::{ClientAction, ClientCircuit};
 use crate::cell::DestroyReason;
-use crate::circuit::{Cause, conversation};
+use crate::circuit::Cause;
 use crate::handshake::{Chain, Upgrade, Upgraded};
 use crate::relay::RelayCommand;
 use crate::{Error, PeerMisbehaved};
@@ -100,8 +100,9 @@ impl ClientCircuit {
         let layer = self.onion.last().expect("there is a hop");
         let [out, back] = layer.crypto().fresh(&upgraded.keys)?;
         layer.replace(&back)?;
-        self.with_last(|conversation: &mut conversation::Conversation, send| {
-            conversation.upgraded(upgraded.confirmation.as_bytes(), send)
+        let confirmation = upgraded.confirmation.as_bytes();
+        self.with_last(|conversation, send| {
+            conversation.long_message(RelayCommand::UPGRADED, confirmation, false, 1, send)
         })?;
         self.onion.last().expect("there is a hop").replace(&out)
     }
