@@ -15,7 +15,7 @@ const LENGTH: u64 = 1_000_000;
 
 /// A relay of ours that C tor's extend circuits to: it has an RSA identity.
 async fn ours(upgrade: bool) -> Relay {
-    let keys = TorRelayKey::generate().unwrap().with(RelayKeys::generate().unwrap()).unwrap();
+    let keys = TorRelayKey::generate().unwrap().with(RelayKeys::generate().unwrap());
     let mut config = RelayConfig::new("127.0.0.1:0".parse().unwrap());
     config.policy = Policy::parse("127.0.0.0/8:*").unwrap();
     config.limits.circuit.upgrade = upgrade;
