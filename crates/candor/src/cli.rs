@@ -20,7 +20,7 @@ pub(crate) use login::{
     AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
 };
-pub(crate) use onion::{
+pub(crate) use onion::{SoakArguments, 
     Cells, DirectoryArguments, DirectoryFlags, FetchArguments, MonitorArguments, OnionCommand, ProxyArguments,
     RelayArguments, RoleArguments, TargetArguments, UpArguments,
 };

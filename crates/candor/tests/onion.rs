@@ -411,3 +411,49 @@ fn one_directory_three_relays_and_a_fetch() {
         .unwrap();
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("bandwith"), "{wrong:?}");
 }
+
+fn soak(arguments: &[&str]) -> Command {
+    let mut command = Command::new(CANDOR);
+    command.args(["onion", "soak", "--format", "json"]).args(arguments);
+    command
+}
+
+#[test]
+fn a_soak_carries_what_it_was_asked_to_and_says_what_became_of_it() {
+    let output = soak(&["--circuits", "4", "--streams", "12", "--for", "6s", "--seed", "3"]).output().unwrap();
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{talk}");
+    assert!(talk.contains(" circuits and ") && talk.contains("RSS in MB: guard "), "{talk}");
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |pointer: &str| summary.pointer(pointer).and_then(serde_json::Value::as_u64).unwrap();
+    assert!(number("/circuits/at_once") >= 4 && number("/streams/at_once") >= 12, "{summary}");
+    assert_eq!((number("/circuits/failures"), number("/streams/failures")), (0, 0), "{summary}");
+    assert!(number("/circuits/attempts") > 4, "circuits come and go: {summary}");
+    assert!(number("/streams/attempts") > 12 && number("/bytes") > 10_000, "{summary}");
+    let bound = summary["circuits"]["failures_at_most"].as_f64().unwrap();
+    assert!((bound - 3.0 / number("/circuits/attempts") as f64).abs() < 1e-9, "{summary}");
+    let relays: Vec<&str> = summary["relays"].as_array().unwrap().iter().filter_map(|relay| relay["name"].as_str()).collect();
+    assert_eq!(relays, ["guard", "middle", "exit"]);
+    for (wrong, why) in [(["--for", "0s"], "expected a time"), (["--streams", "0"], "expected a number from 1 to 100000")] {
+        let output = soak(&wrong).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(why), "{output:?}");
+    }
+}
+
+#[test]
+fn a_soak_that_is_interrupted_says_what_there_was_until_then() {
+    let mut soak = soak(&["--circuits", "2", "--streams", "4", "--for", "2m"]);
+    let mut child = soak.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It says how things are every two seconds.
+    let mut talk = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(talk.any(|line| line.contains(" circuits and ")), "it ended early");
+    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    let rest: Vec<String> = talk.collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("interrupted: the summary is of what there was until then")), "{rest:?}");
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["circuits"]["failures"], 0, "{summary}");
+}

@@ -1,6 +1,7 @@
 //! From a run to the rows of a report. Everything is derived from the run file alone.
 
 mod beside;
+mod cpu;
 mod imported;
 mod lints;
 
@@ -231,6 +232,8 @@ impl Row {
 impl Report {
     /// The report of a run.
     pub fn of(run: &Run) -> Self {
+        let measured = run;
+        let run = &*cpu::beside_times(measured);
         let manifest = &run.manifest;
         let level = LEVEL / manifest.comparisons.max(1) as f64;
         let tasks = run.tasks.iter().map(|task| {
@@ -270,7 +273,7 @@ impl Report {
             trials: trial::count(&run.trials),
             lints: Vec::new(),
         };
-        report.lints = lints::of(run, &report);
+        report.lints = lints::of(measured, &report);
         report
     }
 

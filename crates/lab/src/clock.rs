@@ -25,10 +25,12 @@ pub(crate) fn take(subject: &mut dyn Subject, turn: &Turn, switches: impl Fn() -
         sums.ok_or_else(|| "did not report the end of each of its phases exactly once".to_owned())
     };
     let mut phases = phased(subject, Place::First)?;
+    let cpu_before = subject.cpu_ns();
     let ns = epoch(subject, turn.iterations).max(1);
+    let cpu_ns = cpu_before.zip(subject.cpu_ns()).map(|(before, after)| after.saturating_sub(before).max(1));
     phases.extend(phased(subject, Place::Last)?);
     let (disturbed, failed) = (switches() != before, failures_of(subject) != failures);
-    Ok(Timed { ns, phases, disturbed, failed, outcomes: subject.outcomes() })
+    Ok(Timed { ns, phases, cpu_ns, disturbed, failed, outcomes: subject.outcomes() })
 }
 
 /// How often the subject's work has failed.

@@ -28,6 +28,7 @@
 //! the lint `old-peer`); it hashes run files, for their seals, and the files that subjects load, for their provenance.
 
 mod clock;
+mod cpu_time;
 mod error;
 mod habit;
 mod latex;
@@ -72,6 +73,7 @@ pub mod verdict;
 pub mod worker;
 
 pub use clock::quantum;
+pub use cpu_time::cpu_time;
 pub use error::LabError;
 pub use habit::Habit;
 pub use order::{Orders, Random};

@@ -199,6 +199,14 @@ impl Subject for OfBuild {
         self.remote.works_elsewhere()
     }
 
+    fn lasts(&self) -> Option<Duration> {
+        self.remote.lasts()
+    }
+
+    fn cpu_ns(&self) -> Option<u64> {
+        self.remote.cpu_ns()
+    }
+
     fn phases(&self) -> &'static [&'static str] {
         self.remote.phases()
     }

@@ -18,6 +18,9 @@ pub const QUANTA: u64 = 1000;
 /// The fewest rounds that make a median per process, whatever the budget.
 pub const FEWEST_ROUNDS: usize = 5;
 
+/// An operation that takes so long is an average over everything that happens meanwhile: one round of them is enough.
+const LONG: Duration = Duration::from_secs(10);
+
 /// More rounds than this don't narrow the interval, because the rest of the noise differs between processes.
 pub(crate) const MOST_ROUNDS: usize = 2000;
 
@@ -34,7 +37,7 @@ pub(crate) fn asking_ns(quantities: &[Quantity]) -> f64 {
 }
 
 /// The plan of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskPlan {
     /// The subjects by name: the baseline, its control, then the others.
@@ -43,6 +46,9 @@ pub struct TaskPlan {
     pub iterations: u64,
     /// Rounds in each process.
     pub rounds: usize,
+    /// Whether CPU times are read beside the times, which doubles the comparisons.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cpu: bool,
 }
 
 /// The name of the baseline's second entry.
@@ -114,6 +120,8 @@ pub struct Probed {
     pub phased: bool,
     /// What an epoch contains besides the operations, in nanoseconds: the asking of a program over pipes. Zero for all others.
     pub asking_ns: f64,
+    /// Whether the CPU time of the processes that do its work is read.
+    pub cpu: bool,
     /// Whether its time is virtual. An epoch is then one operation, so that medians and percentiles are those of operations.
     pub simulated: bool,
 }
@@ -143,13 +151,16 @@ impl TaskPlan {
         let rounds = (budget / turns_ns(probed, iterations as u64)) as usize;
         // Complete Latin squares if they fit, so that every subject stands in every position equally often.
         let square = subjects.len();
-        let rounds = rounds.clamp(FEWEST_ROUNDS, MOST_ROUNDS);
+        let fewest = if fastest >= LONG.as_nanos() as f64 { 1 } else { FEWEST_ROUNDS };
+        let rounds = rounds.clamp(fewest, MOST_ROUNDS);
         let rounds = match square {
+            _ if rounds < FEWEST_ROUNDS => rounds,
             square if square <= FEWEST_ROUNDS => rounds.div_ceil(square) * square,
             square if square <= rounds => rounds - rounds % square,
             _ => rounds,
         };
-        Some(Self { subjects, iterations: iterations as u64, rounds })
+        let cpu = probed.iter().any(|subject| subject.cpu);
+        Some(Self { subjects, iterations: iterations as u64, rounds, cpu })
     }
 
     /// The part of an epoch that asking this subject takes.
@@ -170,9 +181,9 @@ impl TaskPlan {
         self.subjects.first().map_or("", |name| name)
     }
 
-    /// The number of comparisons: all subjects but the baseline and its control.
+    /// The number of comparisons: all subjects but the baseline and its control, by their times and, where those are read, by their CPU times.
     pub fn comparisons(&self) -> usize {
-        self.subjects.len().saturating_sub(2)
+        self.subjects.len().saturating_sub(2) * if self.cpu { 2 } else { 1 }
     }
 }
 
@@ -210,7 +221,7 @@ mod tests {
     fn probed(ns: &[f64]) -> Vec<Probed> {
         ns.iter()
             .enumerate()
-            .map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false, asking_ns: 0.0, simulated: false })
+            .map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false, asking_ns: 0.0, cpu: false, simulated: false })
             .collect()
     }
 
@@ -288,17 +299,17 @@ mod tests {
     #[test]
     fn the_expected_time_counts_every_subject_and_the_control() {
         let probed = [
-            Probed { subject: "a".into(), ns: 100.0, phased: false, asking_ns: 0.0, simulated: false },
-            Probed { subject: "b".into(), ns: 50.0, phased: true, asking_ns: 0.0, simulated: false },
+            Probed { subject: "a".into(), ns: 100.0, phased: false, asking_ns: 0.0, cpu: false, simulated: false },
+            Probed { subject: "b".into(), ns: 50.0, phased: true, asking_ns: 0.0, cpu: false, simulated: false },
         ];
-        let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000 };
+        let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000, cpu: false };
         // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times; and three epochs before all rounds.
         let rounds = 2000 * (300 * 1000 + 250 * 63);
         assert_eq!(plan.takes(&probed), Duration::from_nanos(rounds + 3 * 250 * 1000));
         let single = TaskPlan { iterations: 1, ..plan };
         assert_eq!(single.takes(&probed), Duration::from_nanos(2000 * 300 + 250));
         // Slow operations exceed the budget: the rounds are never fewer than five.
-        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, simulated: false }];
+        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, cpu: false, simulated: false }];
         let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
         assert_eq!(plan.takes(&slow).as_secs(), 14, "six rounds of two, and one before them");
     }

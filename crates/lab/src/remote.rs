@@ -123,6 +123,12 @@ pub struct About {
     pub phases: Vec<String>,
     /// Its sizes, counts and rates.
     pub quantities: Vec<Quantity>,
+    /// How long its turns last, in nanoseconds, where that is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasts_ns: Option<u64>,
+    /// Whether its turns have CPU times.
+    #[serde(default)]
+    pub cpu: bool,
 }
 
 /// A [`Witness`] as it is sent: names, and bytes in hexadecimal.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One implementation of one task.
 ///
@@ -86,6 +87,18 @@ pub trait Subject {
     /// Whether its work is done in another process than the one that calls it, which waits meanwhile.
     fn works_elsewhere(&self) -> bool {
         false
+    }
+
+    /// How long a turn lasts, where it is the time that is fixed and not the work: a transfer that goes on for a minute. The subject then takes its turns by
+    /// [`timed_elsewhere`](Self::timed_elsewhere), and says there how long its operations took at the rate of the turn. [`run`](Self::run) then only makes it warm.
+    fn lasts(&self) -> Option<Duration> {
+        None
+    }
+
+    /// CPU nanoseconds that the processes which do the work have used so far, where they are not the one that calls. The lab reads it around each epoch: beside
+    /// the table of times stands one of CPU times.
+    fn cpu_ns(&self) -> Option<u64> {
+        None
     }
 
     /// How often the work was attempted since the subject was made, and how often it succeeded. Only for work that can fail,
@@ -481,6 +494,14 @@ impl Subject for OtherWork {
 
     fn works_elsewhere(&self) -> bool {
         self.subject.works_elsewhere()
+    }
+
+    fn lasts(&self) -> Option<Duration> {
+        self.subject.lasts()
+    }
+
+    fn cpu_ns(&self) -> Option<u64> {
+        self.subject.cpu_ns()
     }
 
     fn outcomes(&self) -> Option<Outcomes> {

@@ -33,6 +33,9 @@ pub struct Timed {
     pub ns: u64,
     /// Wall nanoseconds of each phase over as many operations. Empty if they were not timed.
     pub phases: Vec<u64>,
+    /// CPU nanoseconds of the processes that did the work meanwhile, where the subject can tell ([`Subject::cpu_ns`](crate::Subject::cpu_ns)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// Whether the kernel took the processor away meanwhile.
     pub disturbed: bool,
     /// Whether work failed in the epoch or its phases.

@@ -72,12 +72,14 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
         let Ready { name, subject, simulated, .. } = &mut ready;
         say(Reply::Trying(name.clone()));
         let tried = guarded(|| (rough_ns(subject.as_mut()), subject.quantities()));
+        let cpu = subject.cpu_ns().is_some();
         match tried.and_then(|(ns, quantities)| Ok((ns, finite(quantities)?))) {
             Ok((ns, quantities)) => {
                 say(Reply::Able {
                     subject: name.clone(),
                     ns,
                     phased: !subject.phases().is_empty() && !*simulated,
+                    cpu,
                     quantities,
                     provenance: Box::new(subject.provenance()),
                 });
@@ -179,6 +181,10 @@ pub(crate) fn expel_the_wrong(
 
 /// Nanoseconds per operation: increases the iterations until an epoch is long enough, then takes the best of three.
 pub(crate) fn rough_ns(subject: &mut dyn Subject) -> f64 {
+    if let Some(lasts) = subject.lasts() {
+        clock::epoch(subject, 1);
+        return lasts.as_nanos() as f64;
+    }
     let mut iterations = 1;
     let mut best = clock::epoch(subject, iterations) as f64;
     while best < 300_000.0 && iterations < 1 << 40 {
@@ -277,6 +283,9 @@ fn rounds(
             let timed = clock::take(subject.as_mut(), &turn, &switches).map_err(|why| format!("{name} {why}"))?;
             if let Some(epochs) = block.ns.get_mut(name) {
                 epochs.push(timed.ns);
+            }
+            if let Some(cpu_ns) = timed.cpu_ns {
+                block.cpu_ns.entry(name.clone()).or_default().push(cpu_ns);
             }
             if let Some(phases) = block.phases.get_mut(name) {
                 phases.ns.iter_mut().zip(timed.phases).for_each(|(row, sum)| row.push(sum));

@@ -368,6 +368,7 @@ impl Workers for Told {
             [("ours", None), ("program-program", Some(Quantity::new(ASKING, self.asking_ns, "ns")))]
         {
             reply(Reply::Able {
+                cpu: false,
                 subject: subject.into(),
                 ns: 1000.0,
                 phased: false,

@@ -3,6 +3,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /bytes/N` | N bytes, the same for the same N; the header `Candor-SHA256` has their hash |
+//! | `GET /bytes/N?over=S` | the same bytes over S seconds, a part each second |
 //! | `POST /digest` | the SHA-256 of what was sent, in hexadecimal digits, and its length |
 //! | `GET /` | a line of text |
 //!
@@ -28,16 +29,20 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, yield_now};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// The longest head of a request.
 const MOST_HEAD: usize = 16 << 10;
 /// The most bytes that can be asked for or sent: 1 GiB.
 const MOST_BYTES: u64 = 1 << 30;
+/// The most seconds that a page may be spread over.
+const MOST_SECONDS: u64 = 3600;
+const SECOND: Duration = Duration::from_secs(1);
 /// How long a request's head may take, and then each read and write.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest page that is hashed without waiting for a turn.
@@ -101,7 +106,7 @@ impl Target {
             loop {
                 match listener.accept().await {
                     Ok((tcp, _)) => drop(tokio::spawn(serve(tcp, Arc::clone(&served)))),
-                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                    Err(_) => sleep(Duration::from_millis(100)).await,
                 }
             }
         });
@@ -173,10 +178,13 @@ async fn answer(request: Request<Incoming>, turns: &Turns) -> Answer {
     let path = request.uri().path();
     match (request.method(), path.strip_prefix("/bytes/")) {
         (&Method::GET, Some(length)) => match length.parse() {
-            Ok(length) if length <= SMALL => bytes(length).await,
-            Ok(length) if length <= MOST_BYTES => match turns.take().await {
-                Some(_turn) => bytes(length).await,
-                None => status(StatusCode::SERVICE_UNAVAILABLE),
+            Ok(length) if length <= MOST_BYTES => match over(request.uri().query()) {
+                Some(over) if length <= SMALL => bytes(length, over).await,
+                Some(over) => match turns.take().await {
+                    Some(_turn) => bytes(length, over).await,
+                    None => status(StatusCode::SERVICE_UNAVAILABLE),
+                },
+                None => status(StatusCode::BAD_REQUEST),
             },
             _ => status(StatusCode::BAD_REQUEST),
         },
@@ -187,14 +195,23 @@ async fn answer(request: Request<Incoming>, turns: &Turns) -> Answer {
     }
 }
 
-async fn bytes(length: u64) -> Answer {
+/// Over how many seconds a page is sent; 0 for as fast as it goes. `None` if it is not said as it should be.
+fn over(query: Option<&str>) -> Option<u64> {
+    match query {
+        None => Some(0),
+        Some(query) => query.strip_prefix("over=")?.parse().ok().filter(|seconds| (1..=MOST_SECONDS).contains(seconds)),
+    }
+}
+
+async fn bytes(length: u64, over: u64) -> Answer {
     let mut hash = Sha256::new();
     for piece in Target::bytes(length) {
         hash.update(&piece);
         // A gigabyte takes a second, and others' answers go on meanwhile.
         yield_now().await;
     }
-    let pieces = Pieces { left: length, pieces: Box::new(Target::bytes(length)) };
+    let pace = (over > 0).then(|| Pace { part: length.div_ceil(over) as usize, next: Box::pin(sleep(SECOND)) });
+    let pieces = Pieces { left: length, pieces: Box::new(Target::bytes(length)), rest: Bytes::new(), pace };
     let answer = Response::builder().header("candor-sha256", base16ct::lower::encode_string(&hash.finalize()));
     answer.body(Either::Right(pieces)).expect("digits fit a header")
 }
@@ -230,16 +247,40 @@ fn status(status: StatusCode) -> Answer {
 struct Pieces {
     left: u64,
     pieces: Box<dyn Iterator<Item = Vec<u8>> + Send>,
+    /// Of the last piece, what is not sent yet.
+    rest: Bytes,
+    pace: Option<Pace>,
+}
+
+/// A part each second.
+struct Pace {
+    /// Bytes of a part.
+    part: usize,
+    next: Pin<Box<Sleep>>,
 }
 
 impl Body for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = self.pieces.next();
-        self.left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece.into()))))
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = &mut *self;
+        if this.rest.is_empty() {
+            this.rest = this.pieces.next().unwrap_or_default().into();
+        }
+        if this.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        let taken = match &mut this.pace {
+            None => this.rest.len(),
+            Some(pace) => {
+                ready!(pace.next.as_mut().poll(cx));
+                pace.next.as_mut().reset(Instant::now() + SECOND);
+                pace.part.min(this.rest.len())
+            }
+        };
+        this.left -= taken as u64;
+        Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(taken)))))
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -269,6 +310,9 @@ mod tests {
         for (request, status) in [
             ("GET /bytes/3 HTTP/1.1\r\n\r\n", "200"),
             ("GET /bytes/x HTTP/1.1\r\n\r\n", "400"),
+            ("GET /bytes/3?over=0 HTTP/1.1\r\n\r\n", "400"),
+            ("GET /bytes/3?over=3601 HTTP/1.1\r\n\r\n", "400"),
+            ("GET /bytes/3?else=1 HTTP/1.1\r\n\r\n", "400"),
             ("GET /bytes/1073741825 HTTP/1.1\r\n\r\n", "400"),
             ("GET /other HTTP/1.1\r\n\r\n", "404"),
             ("POST /digest HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "200"),
@@ -283,6 +327,25 @@ mod tests {
             let answer = String::from_utf8_lossy(&answer);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_is_spread_over_seconds_comes_in_a_part_each_second_and_is_the_same() {
+        for (length, over) in [(10, 5), (3, 5), (70_000, 2)] {
+            let began = Instant::now();
+            let Ok(Either::Right(mut pieces)) = Ok::<_, Infallible>(bytes(length, over).await.into_body()) else {
+                panic!("a page")
+            };
+            let (mut came, mut parts) = (Vec::new(), 0);
+            while let Some(frame) = pieces.frame().await {
+                came.extend_from_slice(frame.unwrap().data_ref().unwrap());
+                parts += 1;
+            }
+            assert!(came == Target::bytes(length).flatten().collect::<Vec<_>>());
+            assert_eq!((began.elapsed().as_secs(), pieces.size_hint().exact()), (parts, Some(0)), "{length}");
+            assert!(parts <= over + 1, "{parts}: pieces that the target makes have ends of their own");
+        }
+        assert_eq!((over(None), over(Some("over=7"))), (Some(0), Some(7)));
     }
 
     #[tokio::test]

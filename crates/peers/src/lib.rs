@@ -26,6 +26,7 @@ pub mod contract;
 pub mod insecure_seed;
 pub mod linked;
 pub mod seed;
+pub mod tor_relays;
 
 pub use list::{
     Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, ec, file_sha256, gf2, gf2_field, gf2_inlined,

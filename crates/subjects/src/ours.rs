@@ -22,12 +22,14 @@ pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+pub(crate) mod relays;
 pub(crate) mod rsa;
 pub(crate) mod sm2;
 pub(crate) mod sparse;
 pub(crate) mod steps;
 mod thread;
 pub(crate) mod town;
+pub(crate) mod transfer;
 pub(crate) mod x25519;
 
 pub(crate) use ksf::argon2id;

@@ -1,6 +1,7 @@
 //! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
 mod aead;
+mod bulk;
 mod c_abi;
 mod cipher;
 mod circuit;
@@ -8,6 +9,7 @@ mod consensus;
 mod create2;
 mod ec;
 mod file;
+mod flood;
 mod gf2;
 mod gf2m;
 mod gf2poly;
@@ -67,6 +69,8 @@ const FAMILIES: &[Family] = &[
     ("gf2poly/", gf2poly::tasks),
     ("relay/cells/", relay_cells::tasks),
     ("relay/create2/", create2::tasks),
+    ("relay/flood/", flood::tasks),
+    ("relay/bulk/", bulk::tasks),
     ("circuit/", circuit::tasks),
     ("http/circuit/", http_circuit::tasks),
     ("consensus-8000", consensus::tasks),

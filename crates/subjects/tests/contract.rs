@@ -14,13 +14,15 @@ type Ready = (String, Box<dyn Subject>, Witness);
 type Refused = (String, Refusal);
 
 /// The tasks whose subjects are run here: all except the long messages, the largest memory, all but the smallest sets of Classic McEliece and RSA, and RSA's keys, several of which are one operation, whose
-/// subjects are the same with more to do. The smoke run has those too.
+/// subjects are the same with more to do; and those whose relays are processes of the program candor, which a test is not. The smoke run has those too.
 fn short_tasks() -> impl Iterator<Item = Task> {
     let short = |task: &Task| {
         let long = task.name.contains("/256m/")
             || (task.name.starts_with("kem/mceliece") && !task.name.starts_with("kem/mceliece348864f/"))
             || (task.name.starts_with("rsa/") && !task.name.starts_with("rsa/2048/"))
-            || task.name == "rsa/2048/keygen";
+            || task.name == "rsa/2048/keygen"
+            || task.name.starts_with("circuit/processes/")
+            || task.name.starts_with("relay/flood/");
         task.bytes.is_none_or(|bytes| bytes <= 64 << 10) && !long
     };
     candor_subjects::tasks().into_iter().filter(short)
@@ -245,7 +247,7 @@ fn names_are_unique_and_as_the_design_has_them() {
     for task in &tasks {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-/".contains(c);
         assert!(task.name.chars().all(plain), "{}", task.name);
-        let families = ["hash/", "file/", "ffi/", "mac/", "aead/", "cipher/", "relay/cells/", "http/circuit/bulk"];
+        let families = ["hash/", "file/", "ffi/", "mac/", "aead/", "cipher/", "relay/cells/", "relay/bulk/", "http/circuit/bulk"];
         let has_bytes = families.iter().any(|family| task.name.starts_with(family)) && !task.name.ends_with("/new");
         assert_eq!(task.bytes.is_some(), has_bytes, "{}", task.name);
         let subjects: BTreeSet<_> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();

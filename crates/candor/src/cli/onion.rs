@@ -5,6 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OnionCommand {
@@ -87,6 +88,14 @@ pub(crate) enum OnionCommand {
     /// When it is ready it prints one line of JSON with its address.
     #[command(after_help = "Example:\n  candor onion target --listen 127.0.0.1:8000 &")]
     Target(TargetArguments),
+    /// Load a test network on this machine for a time: circuits and streams come and go, and every byte is checked
+    ///
+    /// Starts a guard, a middle, an exit and a target as processes of their own, and carries as many circuits and streams at once as it is told, which open and close by a seed.
+    /// Says from time to time how things are. At the end, or on Ctrl-C, it prints a summary: circuits built, pages fetched, failures with their reasons and a bound at 95 %, bytes, and the
+    /// memory of each relay. Exits with status 1 if anything failed, if there were never so many at once, if it was interrupted, or if, in five minutes or more, a relay's memory grew by over
+    /// 5 % from the second third of the time to the last.
+    #[command(after_help = "Examples:\n  candor onion soak --for 2m\n  candor onion soak --circuits 100 --streams 500 --for 30s --seed 7")]
+    Soak(SoakArguments),
     /// Build circuits and say how long each part took (`candor circuit --tun` starts this itself)
     #[command(hide = true)]
     Builder,
@@ -381,6 +390,49 @@ pub(crate) struct TargetArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SoakArguments {
+    /// Circuits at once, of three hops each
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = count(8000))]
+    pub(crate) circuits: usize,
+    /// Streams at once, on all circuits together
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = count(100_000))]
+    pub(crate) streams: usize,
+    /// How long: seconds, or a number with s, m or h
+    #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = time)]
+    pub(crate) lasts: Duration,
+    /// Where lives and lengths follow from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The handshake with each relay
+    #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
+    pub(crate) handshake: String,
+    /// Output format of the summary
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+/// A number from one to `most`.
+fn count(most: usize) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| format!("expected a number from 1 to {most}"))
+    }
+}
+
+/// Seconds, or a number with a unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.trim_end_matches(['s', 'm', 'h']).len());
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => 0,
+    };
+    let whole = number.parse::<u32>().ok().and_then(|number| number.checked_mul(seconds)).filter(|seconds| *seconds > 0);
+    whole.map(|seconds| Duration::from_secs(seconds.into())).ok_or_else(|| "expected a time such as 90s, 2m or 1h".to_owned())
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct MonitorArguments {
     /// Where the page is; port 0 takes any
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9080")]
@@ -425,4 +477,19 @@ pub(crate) struct UpArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_number_with_or_without_a_unit() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600)] {
+            assert_eq!(time(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for wrong in ["", "0", "0h", "h", "1d", "1hm", "-1s", "1.5h", "9999999h"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
 }

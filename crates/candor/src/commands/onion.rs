@@ -8,6 +8,7 @@ mod hosts;
 mod metrics;
 mod proxy;
 mod relay;
+mod soak;
 mod up;
 
 use super::{Stop, parent, runtime};
@@ -28,6 +29,7 @@ pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> 
         OnionCommand::Fetch(arguments) => fetch::execute(&arguments, talk),
         OnionCommand::Proxy(arguments) => proxy::execute(&arguments, talk),
         OnionCommand::Target(arguments) => target(&arguments, talk),
+        OnionCommand::Soak(arguments) => soak::execute(&arguments, talk),
         OnionCommand::Builder => builder::execute(),
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     }
     let during = &run.end.during;
     let cpus = run.manifest.machine.cpus;
-    if during.is_loud() || during.is_loaded(cpus) {
+    // Tasks whose work is done by processes of their own make such a load themselves.
+    let has_helpers = run.tasks.iter().filter_map(|task| task.plan.as_ref()).any(|plan| plan.cpu);
+    if during.is_loud() || (during.is_loaded(cpus) && !has_helpers) {
         let (others, steal, load) = (during.others_cpus, during.steal * 100.0, during.load);
         let text =
             format!("others used {others:.1} CPUs, steal {steal:.1} %, load {load:.1} on {cpus} CPUs at its end");

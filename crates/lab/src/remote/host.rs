@@ -89,6 +89,8 @@ fn answer(order: Order, entry: Option<&Entry>, made: &mut Option<Box<dyn Subject
                     provenance: subject.provenance(),
                     phases: subject.phases().iter().map(|&name| name.to_owned()).collect(),
                     quantities: subject.quantities(),
+                    lasts_ns: subject.lasts().map(|lasts| u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX)),
+                    cpu: subject.cpu_ns().is_some(),
                 };
                 *made = Some(subject);
                 Answer::Ready { witness: Parts::from(&witness), about: Box::new(about) }

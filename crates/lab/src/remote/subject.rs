@@ -242,6 +242,15 @@ impl Subject for Remote {
         true
     }
 
+    fn lasts(&self) -> Option<Duration> {
+        self.about.lasts_ns.map(Duration::from_nanos)
+    }
+
+    /// Only whether: its turns have theirs.
+    fn cpu_ns(&self) -> Option<u64> {
+        self.about.cpu.then_some(0)
+    }
+
     fn phases(&self) -> &'static [&'static str] {
         self.phases
     }

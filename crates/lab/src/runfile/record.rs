@@ -290,6 +290,9 @@ pub struct Block {
     /// Wall nanoseconds of each phase (over an epoch's operations), by subject: a row per phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, Phases>,
+    /// CPU nanoseconds of the processes that did the work, in each epoch, by subject. Where some can tell and others can't, the latter are missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cpu_ns: BTreeMap<String, Vec<u64>>,
     /// The order of subjects in each round, as indices into the sorted names of `ns`.
     pub orders: Vec<Vec<usize>>,
     /// Rounds in which the kernel took the CPU away from the subject. They are marked, not deleted.

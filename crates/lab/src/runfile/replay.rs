@@ -106,6 +106,10 @@ impl Replay {
         if !block.phases.iter().all(|(subject, phases)| block.ns.contains_key(subject) && phases_fit(phases)) {
             return Err("the phases of the block don't match its rounds".into());
         }
+        let cpu_fits = |(subject, ns): (&String, &Vec<u64>)| block.ns.contains_key(subject) && ns.len() == plan.rounds;
+        if !block.cpu_ns.iter().all(cpu_fits) || block.cpu_ns.is_empty() == plan.cpu {
+            return Err("the CPU times of the block don't match its plan and rounds".into());
+        }
         if block.outcomes.values().any(|outcomes| outcomes.successes > outcomes.attempts) {
             return Err("a subject succeeded more often than it tried".into());
         }

@@ -79,6 +79,8 @@ pub enum Reply {
         ns: f64,
         /// Whether each round times it twice.
         phased: bool,
+        /// Whether the CPU time of the processes that do its work can be read.
+        cpu: bool,
         /// Its sizes, counts and rates.
         quantities: Vec<Quantity>,
         /// Its origin.
@@ -116,11 +118,12 @@ impl Reply {
     /// What the plan needs to know of a subject that can do the task.
     pub(crate) fn probed(&self) -> Option<Probed> {
         match self {
-            Self::Able { subject, ns, phased, provenance, quantities } => Some(Probed {
+            Self::Able { subject, ns, phased, cpu, provenance, quantities } => Some(Probed {
                 asking_ns: asking_ns(quantities),
                 subject: subject.clone(),
                 ns: *ns,
                 phased: *phased,
+                cpu: *cpu,
                 simulated: provenance.evidence == Evidence::Simulated,
             }),
             _ => None,

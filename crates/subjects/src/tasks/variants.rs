@@ -40,7 +40,7 @@ fn is_long(segments: &[&str]) -> bool {
         // Libraries that work a block at a time.
         ["aead", "sm4-ccm", _, "1m" | "10m"] | ["cipher", "sm4-cbc", _, "1m" | "10m"] => true,
         // Relays, directory and target start in each process.
-        ["http", "circuit", "bulk"] => true,
+        ["http", "circuit", "bulk"] | ["circuit", "processes", _] | ["relay", "bulk" | "flood", _] => true,
         ["circuit", "loopback", _, start] => start.starts_with("directory-"),
         _ => false,
     }
@@ -88,7 +88,7 @@ mod tests {
         let all: Vec<String> =
             tasks().into_iter().filter(|t| t.selected_by == SelectedBy::All).map(|t| t.name).collect();
         assert!(all.len() <= MOST, "{} tasks", all.len());
-        for (family, _) in FAMILIES.iter().filter(|(family, _)| !["file/", "opaque/oprf/"].contains(family)) {
+        for (family, _) in FAMILIES.iter().filter(|(family, _)| !["file/", "opaque/oprf/", "relay/bulk/", "relay/flood/"].contains(family)) {
             assert!(all.iter().any(|name| name.starts_with(family)), "{family}");
         }
     }
@@ -115,6 +115,9 @@ mod tests {
             ("circuit/loopback/hybrid-768/warm", "circuit/loopback/hybrid-512/warm", Variant),
             ("circuit/loopback/hybrid-768/cold", "circuit/loopback/hybrid-768/directory-cold", Long),
             ("http/circuit/ttfb", "http/circuit/bulk", Long),
+            ("http/circuit/ttfb", "relay/bulk/one-stream", Long),
+            ("relay/create2/hybrid-768/single", "relay/flood/create2", Long),
+            ("circuit/loopback/hybrid-768/warm", "circuit/processes/warm", Long),
             ("login/http/login", "login/http/login-argon2id", Long),
         ] {
             assert_eq!((by(kept), left_out(kept)), (Some(SelectedBy::All), None), "{kept}");
