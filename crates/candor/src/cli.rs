@@ -20,9 +20,9 @@ pub(crate) use login::{
     AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
 };
-pub(crate) use onion::{SoakArguments, 
+pub(crate) use onion::{
     Cells, DirectoryArguments, DirectoryFlags, FetchArguments, MonitorArguments, OnionCommand, ProxyArguments,
-    RelayArguments, RoleArguments, TargetArguments, UpArguments,
+    RelayArguments, RoleArguments, SoakArguments, TargetArguments, UpArguments,
 };
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 pub(crate) use sweep::{Collected, Shards, SweepCommand};

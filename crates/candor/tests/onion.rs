@@ -432,9 +432,12 @@ fn a_soak_carries_what_it_was_asked_to_and_says_what_became_of_it() {
     assert!(number("/streams/attempts") > 12 && number("/bytes") > 10_000, "{summary}");
     let bound = summary["circuits"]["failures_at_most"].as_f64().unwrap();
     assert!((bound - 3.0 / number("/circuits/attempts") as f64).abs() < 1e-9, "{summary}");
-    let relays: Vec<&str> = summary["relays"].as_array().unwrap().iter().filter_map(|relay| relay["name"].as_str()).collect();
+    let relays: Vec<&str> =
+        summary["relays"].as_array().unwrap().iter().filter_map(|relay| relay["name"].as_str()).collect();
     assert_eq!(relays, ["guard", "middle", "exit"]);
-    for (wrong, why) in [(["--for", "0s"], "expected a time"), (["--streams", "0"], "expected a number from 1 to 100000")] {
+    for (wrong, why) in
+        [(["--for", "0s"], "expected a time"), (["--streams", "0"], "expected a number from 1 to 100000")]
+    {
         let output = soak(&wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains(why), "{output:?}");
@@ -453,7 +456,10 @@ fn a_soak_that_is_interrupted_says_what_there_was_until_then() {
     let rest: Vec<String> = talk.collect();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{rest:?}");
-    assert!(rest.iter().any(|line| line.contains("interrupted: the summary is of what there was until then")), "{rest:?}");
+    assert!(
+        rest.iter().any(|line| line.contains("interrupted: the summary is of what there was until then")),
+        "{rest:?}"
+    );
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["circuits"]["failures"], 0, "{summary}");
 }

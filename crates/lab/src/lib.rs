@@ -39,6 +39,7 @@ mod order;
 mod outcomes;
 mod owner;
 mod pipe;
+mod provenance;
 mod quantity;
 mod subject;
 mod succession;
@@ -79,10 +80,8 @@ pub use habit::Habit;
 pub use order::{Orders, Random};
 pub use outcomes::Outcomes;
 pub use owner::is_program;
+pub use provenance::{Evidence, Provenance, Tuning};
 pub use quantity::Quantity;
-pub use subject::{
-    Entry, Evidence, Imported, Inputs, Mismatch, Provenance, Refusal, RefusalKind, SelectedBy, Subject, Task, Tuning,
-    Witness,
-};
+pub use subject::{Entry, Imported, Inputs, Mismatch, Refusal, RefusalKind, SelectedBy, Subject, Task, Witness};
 pub use turn::{Place, Timed, Turn};
 pub use used::{Kind, Samples, Used};

@@ -221,7 +221,14 @@ mod tests {
     fn probed(ns: &[f64]) -> Vec<Probed> {
         ns.iter()
             .enumerate()
-            .map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false, asking_ns: 0.0, cpu: false, simulated: false })
+            .map(|(i, &ns)| Probed {
+                subject: format!("s{i}"),
+                ns,
+                phased: false,
+                asking_ns: 0.0,
+                cpu: false,
+                simulated: false,
+            })
             .collect()
     }
 
@@ -302,14 +309,20 @@ mod tests {
             Probed { subject: "a".into(), ns: 100.0, phased: false, asking_ns: 0.0, cpu: false, simulated: false },
             Probed { subject: "b".into(), ns: 50.0, phased: true, asking_ns: 0.0, cpu: false, simulated: false },
         ];
-        let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000, cpu: false };
+        let plan = TaskPlan {
+            subjects: vec!["a".into(), "a#2".into(), "b".into()],
+            iterations: 1000,
+            rounds: 2000,
+            cpu: false,
+        };
         // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times; and three epochs before all rounds.
         let rounds = 2000 * (300 * 1000 + 250 * 63);
         assert_eq!(plan.takes(&probed), Duration::from_nanos(rounds + 3 * 250 * 1000));
         let single = TaskPlan { iterations: 1, ..plan };
         assert_eq!(single.takes(&probed), Duration::from_nanos(2000 * 300 + 250));
         // Slow operations exceed the budget: the rounds are never fewer than five.
-        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, cpu: false, simulated: false }];
+        let slow =
+            [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, cpu: false, simulated: false }];
         let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
         assert_eq!(plan.takes(&slow).as_secs(), 14, "six rounds of two, and one before them");
     }

@@ -24,12 +24,19 @@ fn run() -> Run {
         run.subjects.push(SubjectRecord { task, subject, provenance, quantities: Vec::new(), used: None });
     }
     for process in 0..8_u64 {
-        let epochs = |base: u64, subject: u64| (0..5).map(|round| base + 7 * process + subject + 3 * round).collect::<Vec<_>>();
+        let epochs =
+            |base: u64, subject: u64| (0..5).map(|round| base + 7 * process + subject + 3 * round).collect::<Vec<_>>();
         let of = |bases: [u64; 3]| -> BTreeMap<String, Vec<u64>> {
-            SUBJECTS.iter().zip(bases).zip(0..).map(|((name, base), at)| ((*name).to_owned(), epochs(base, at))).collect()
+            SUBJECTS
+                .iter()
+                .zip(bases)
+                .zip(0..)
+                .map(|((name, base), at)| ((*name).to_owned(), epochs(base, at)))
+                .collect()
         };
         let (ns, cpu_ns) = (of([1_000_000; 3]), of([400_000, 400_000, 800_000]));
-        let block = Block { task: "t".into(), process: process as usize, iterations: 1, ns, cpu_ns, ..Block::default() };
+        let block =
+            Block { task: "t".into(), process: process as usize, iterations: 1, ns, cpu_ns, ..Block::default() };
         run.blocks.push(block);
     }
     run

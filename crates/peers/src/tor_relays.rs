@@ -98,9 +98,9 @@ impl Tor {
     fn find() -> Result<Self, Refusal> {
         let path = match env::var_os(VARIABLE) {
             Some(named) => PathBuf::from(named),
-            None => on_path("tor").or_else(unpacked).ok_or_else(|| {
-                Refusal::new(format!("is not on this machine: {HOW}"))
-            })?,
+            None => on_path("tor")
+                .or_else(unpacked)
+                .ok_or_else(|| Refusal::new(format!("is not on this machine: {HOW}")))?,
         };
         let said = says(&path, "--version", None).unwrap_or_default();
         let version = version(&said).map_err(Refusal::new)?;

@@ -247,7 +247,8 @@ fn names_are_unique_and_as_the_design_has_them() {
     for task in &tasks {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-/".contains(c);
         assert!(task.name.chars().all(plain), "{}", task.name);
-        let families = ["hash/", "file/", "ffi/", "mac/", "aead/", "cipher/", "relay/cells/", "relay/bulk/", "http/circuit/bulk"];
+        let families =
+            ["hash/", "file/", "ffi/", "mac/", "aead/", "cipher/", "relay/cells/", "relay/bulk/", "http/circuit/bulk"];
         let has_bytes = families.iter().any(|family| task.name.starts_with(family)) && !task.name.ends_with("/new");
         assert_eq!(task.bytes.is_some(), has_bytes, "{}", task.name);
         let subjects: BTreeSet<_> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();

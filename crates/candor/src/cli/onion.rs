@@ -94,7 +94,9 @@ pub(crate) enum OnionCommand {
     /// Says from time to time how things are. At the end, or on Ctrl-C, it prints a summary: circuits built, pages fetched, failures with their reasons and a bound at 95 %, bytes, and the
     /// memory of each relay. Exits with status 1 if anything failed, if there were never so many at once, if it was interrupted, or if, in five minutes or more, a relay's memory grew by over
     /// 5 % from the second third of the time to the last.
-    #[command(after_help = "Examples:\n  candor onion soak --for 2m\n  candor onion soak --circuits 100 --streams 500 --for 30s --seed 7")]
+    #[command(
+        after_help = "Examples:\n  candor onion soak --for 2m\n  candor onion soak --circuits 100 --streams 500 --for 30s --seed 7"
+    )]
     Soak(SoakArguments),
     /// Build circuits and say how long each part took (`candor circuit --tun` starts this itself)
     #[command(hide = true)]
@@ -428,8 +430,11 @@ fn time(text: &str) -> Result<Duration, String> {
         "h" => 3600,
         _ => 0,
     };
-    let whole = number.parse::<u32>().ok().and_then(|number| number.checked_mul(seconds)).filter(|seconds| *seconds > 0);
-    whole.map(|seconds| Duration::from_secs(seconds.into())).ok_or_else(|| "expected a time such as 90s, 2m or 1h".to_owned())
+    let whole =
+        number.parse::<u32>().ok().and_then(|number| number.checked_mul(seconds)).filter(|seconds| *seconds > 0);
+    whole
+        .map(|seconds| Duration::from_secs(seconds.into()))
+        .ok_or_else(|| "expected a time such as 90s, 2m or 1h".to_owned())
 }
 
 #[derive(Debug, Args)]

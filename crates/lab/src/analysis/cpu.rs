@@ -16,7 +16,12 @@ pub(super) fn beside_times(run: &Run) -> Cow<'_, Run> {
         return Cow::Borrowed(run);
     }
     let mut both = run.clone();
-    both.tasks = run.tasks.iter().flat_map(|task| [Some(task.clone()), has_cpu(task).then(|| of_task(task))]).flatten().collect();
+    both.tasks = run
+        .tasks
+        .iter()
+        .flat_map(|task| [Some(task.clone()), has_cpu(task).then(|| of_task(task))])
+        .flatten()
+        .collect();
     for task in run.tasks.iter().filter(|task| has_cpu(task)) {
         let (name, second) = (&task.task, format!("{}{CPU}", task.task));
         let subjects = run.subjects.iter().filter(|subject| subject.task == *name);
@@ -36,7 +41,10 @@ pub(super) fn beside_times(run: &Run) -> Cow<'_, Run> {
 fn of_task(task: &TaskRecord) -> TaskRecord {
     TaskRecord {
         task: format!("{}{CPU}", task.task),
-        what: format!("CPU time, of the processes that do the work and of no others, in the same epochs: {}", task.what),
+        what: format!(
+            "CPU time, of the processes that do the work and of no others, in the same epochs: {}",
+            task.what
+        ),
         bytes: None,
         plan: task.plan.clone().map(|plan| TaskPlan { cpu: false, ..plan }),
     }

@@ -24,7 +24,8 @@ const BYTES: u64 = 10_000_000;
 
 /// Both tasks.
 pub(super) fn tasks() -> Vec<Task> {
-    let layout = |circuits, streams| Layout { circuits, streams, handshake: HandshakeType::Hybrid768, crypto: Crypto::Cgo };
+    let layout =
+        |circuits, streams| Layout { circuits, streams, handshake: HandshakeType::Hybrid768, crypto: Crypto::Cgo };
     vec![
         task("relay/bulk/one-stream", "one stream", layout(1, 1)),
         task("relay/bulk/many-streams", "four circuits with four streams each", layout(4, 4)),
@@ -107,7 +108,8 @@ impl Subject for Carries {
 
     fn timed_elsewhere(&mut self, turn: &Turn) -> Option<Result<Timed, String>> {
         Some(self.pipes().carry(self.time).map(|brought| {
-            let of_amount = |ns: f64| (ns * (turn.iterations * BYTES) as f64 / brought.bytes.max(1) as f64).max(1.0) as u64;
+            let of_amount =
+                |ns: f64| (ns * (turn.iterations * BYTES) as f64 / brought.bytes.max(1) as f64).max(1.0) as u64;
             let cpu_ns = brought.cpu_ns.map(|ns| of_amount(ns as f64));
             Timed { ns: of_amount(brought.wall.as_nanos() as f64), cpu_ns, ..Timed::default() }
         }))
@@ -126,7 +128,8 @@ impl Subject for Carries {
         let mut provenance =
             said_of_relays(self.whose, &timed, |timed| on_links("candor_network::Client, `candor onion relay`", timed));
         if crypto == Crypto::Tor1 {
-            provenance.different_operation = Some("older relay cryptography (tor1), which a change of a cell on its way does not destroy".into());
+            provenance.different_operation =
+                Some("older relay cryptography (tor1), which a change of a cell on its way does not destroy".into());
         }
         provenance
     }

@@ -88,7 +88,10 @@ mod tests {
         let all: Vec<String> =
             tasks().into_iter().filter(|t| t.selected_by == SelectedBy::All).map(|t| t.name).collect();
         assert!(all.len() <= MOST, "{} tasks", all.len());
-        for (family, _) in FAMILIES.iter().filter(|(family, _)| !["file/", "opaque/oprf/", "relay/bulk/", "relay/flood/"].contains(family)) {
+        for (family, _) in FAMILIES
+            .iter()
+            .filter(|(family, _)| !["file/", "opaque/oprf/", "relay/bulk/", "relay/flood/"].contains(family))
+        {
             assert!(all.iter().any(|name| name.starts_with(family)), "{family}");
         }
     }

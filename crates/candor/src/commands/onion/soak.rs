@@ -81,7 +81,10 @@ impl Soak {
         let streams = (arguments.streams + CLOSING).to_string();
         for name in RELAYS {
             let exit = if name == "exit" { &target[..] } else { "" };
-            family.start(name, &["onion", "relay", "--name", name, "--exit", exit, "--streams", &streams, "--patience", "2"])?;
+            family.start(
+                name,
+                &["onion", "relay", "--name", name, "--exit", exit, "--streams", &streams, "--patience", "2"],
+            )?;
         }
         let mut lines = String::new();
         for name in RELAYS {
@@ -182,7 +185,10 @@ impl Soak {
         text += &tally.circuits.told("circuits built");
         text += &tally.streams.told("pages fetched");
         let (bytes, closed) = (tally.bytes.load(Ordering::Relaxed), tally.closed.load(Ordering::Relaxed));
-        let _ = writeln!(text, "{bytes} bytes, each checked by SHA-256; {closed} of the streams were closed before their pages' end");
+        let _ = writeln!(
+            text,
+            "{bytes} bytes, each checked by SHA-256; {closed} of the streams were closed before their pages' end"
+        );
         for memory in &self.memories {
             let Some(course) = memory.course() else { continue };
             let mb = |kb: u64| kb as f64 / 1e3;

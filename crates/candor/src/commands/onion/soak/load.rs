@@ -46,7 +46,8 @@ pub(super) struct Shape {
 impl Shape {
     /// Lives are such that a soak of that length sees many.
     pub(super) fn new(circuits: usize, streams: usize, seed: u64, handshake: HandshakeType, lasts: Duration) -> Self {
-        let part = |of: u32, least: u64, most: u64| (lasts / of).clamp(Duration::from_secs(least), Duration::from_secs(most));
+        let part =
+            |of: u32, least: u64, most: u64| (lasts / of).clamp(Duration::from_secs(least), Duration::from_secs(most));
         Self { circuits, streams, seed, handshake, life: part(6, 1, 60), stream: part(20, 1, 15) }
     }
 }
@@ -126,7 +127,9 @@ impl Load {
     async fn streams(self: Arc<Self>, mut of_the_moment: watch::Receiver<Option<Arc<Counted>>>, seed: u64) {
         let mut random = Random::new(seed);
         loop {
-            let Ok(circuit) = of_the_moment.wait_for(Option::is_some).await.map(|circuit| circuit.clone()) else { return };
+            let Ok(circuit) = of_the_moment.wait_for(Option::is_some).await.map(|circuit| circuit.clone()) else {
+                return;
+            };
             let Some(circuit) = circuit else { return };
             match self.fetch(&circuit.circuit, &Page::drawn(&mut random, self.shape.stream)).await {
                 Ok(()) => self.tally.streams.went_well(),
@@ -174,11 +177,7 @@ impl Page {
         let (length, lasts, part) = (1 + random.below(SMALL) as u64, about(random, mean), random.unit());
         match is_hasty {
             true => Self { length: LARGE, over: 0, closed: None },
-            false => Self {
-                length,
-                over: lasts.as_secs().max(1),
-                closed: is_closed.then(|| lasts.mul_f64(part)),
-            },
+            false => Self { length, over: lasts.as_secs().max(1), closed: is_closed.then(|| lasts.mul_f64(part)) },
         }
     }
 
@@ -197,8 +196,8 @@ struct Came {
 }
 
 impl Came {
-    /// Whether it is how the page begins, by its SHA-256.
-    fn is_beginning_of(self, page: &Page) -> bool {
+    /// Whether that page begins so, by its SHA-256.
+    fn begins(self, page: &Page) -> bool {
         let mut left = self.length;
         let mut hash = Hasher::new(HashAlgorithm::Sha256);
         for piece in Target::bytes(page.length) {
@@ -240,7 +239,7 @@ impl Load {
         if whole && length != page.length {
             return Err(format!("LOST BYTES: a page of {} bytes ended after {length}", page.length));
         }
-        if !came.is_beginning_of(page) {
+        if !came.begins(page) {
             return Err(format!("WRONG BYTES: the first {length} of a page of {} bytes are others", page.length));
         }
         self.tally.bytes.fetch_add(length, Ordering::Relaxed);
@@ -268,16 +267,16 @@ mod tests {
         let page = Page { length: 70_000, over: 0, closed: None };
         let bytes: Vec<u8> = Target::bytes(page.length).flatten().collect();
         for length in [0, 1, 498, 65_536, 70_000] {
-            assert!(came(&bytes[..length]).is_beginning_of(&page), "{length}");
+            assert!(came(&bytes[..length]).begins(&page), "{length}");
         }
         let mut lost = bytes.clone();
         lost.remove(40_000);
-        assert!(!came(&lost).is_beginning_of(&page));
+        assert!(!came(&lost).begins(&page));
         let mut swapped = bytes.clone();
         swapped.swap(10_000, 10_498);
-        assert!(!came(&swapped).is_beginning_of(&page));
+        assert!(!came(&swapped).begins(&page));
         let more = [bytes, vec![0]].concat();
-        assert!(!came(&more).is_beginning_of(&page), "longer than the page");
+        assert!(!came(&more).begins(&page), "longer than the page");
     }
 
     #[test]

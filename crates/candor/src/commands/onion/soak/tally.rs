@@ -89,7 +89,11 @@ impl Kind {
         let Outcomes { attempts, .. } = self.outcomes();
         let failed = self.failures();
         let bound = bound(self.outcomes()).map_or_else(String::new, |bound| {
-            format!(": at most {} % of such fail (95 %, {})", percent(bound), if failed == 0 { "rule of three" } else { "Clopper–Pearson" })
+            format!(
+                ": at most {} % of such fail (95 %, {})",
+                percent(bound),
+                if failed == 0 { "rule of three" } else { "Clopper–Pearson" }
+            )
         });
         let mut text = format!("{attempts} {what}, {failed} failed{bound}\n");
         for Failures { count, first } in self.failures.lock().unwrap_or_else(PoisonError::into_inner).values() {
@@ -132,7 +136,10 @@ mod tests {
         assert_eq!((of(0, 0), of(2, 2)), (None, Some(1.0)));
         let some = of(2000, 1999).unwrap();
         assert!(some > 0.0015 && some < 0.004, "{some}");
-        assert_eq!((percent(0.0015), percent(0.5), percent(0.000_001_2)), ("0.15".into(), "50".into(), "0.00012".into()));
+        assert_eq!(
+            (percent(0.0015), percent(0.5), percent(0.000_001_2)),
+            ("0.15".into(), "50".into(), "0.00012".into())
+        );
     }
 
     #[test]
@@ -142,7 +149,10 @@ mod tests {
         ["port 1: no", "port 22: no", "other"].iter().for_each(|why| kind.failed(why));
         assert_eq!((kind.outcomes(), kind.failures()), (Outcomes { attempts: 6, successes: 3 }, 3));
         let told = kind.told("circuits built");
-        assert!(told.starts_with("6 circuits built, 3 failed: at most ") && told.contains("\n  2 times: port 1: no\n"), "{told}");
+        assert!(
+            told.starts_with("6 circuits built, 3 failed: at most ") && told.contains("\n  2 times: port 1: no\n"),
+            "{told}"
+        );
         let (one, two) = (kind.alive(), kind.alive());
         drop(one);
         assert_eq!((kind.now(), kind.most()), (1, 2));
