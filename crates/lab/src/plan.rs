@@ -126,6 +126,16 @@ pub struct Probed {
     pub simulated: bool,
 }
 
+/// The comparisons of a task with these subjects: all but the baseline, by their times and, where those are read, by their CPU times.
+pub(crate) fn comparisons(able: &[Probed]) -> usize {
+    able.len().saturating_sub(1) * measures(able.iter().any(|subject| subject.cpu))
+}
+
+/// In how many ways a subject is compared.
+fn measures(cpu: bool) -> usize {
+    if cpu { 2 } else { 1 }
+}
+
 impl TaskPlan {
     /// The plan of a task whose first subject is the baseline, such that all processes together take about `budget`. A small
     /// budget reduces the rounds, then the operations per epoch, never the processes. `None` without subjects.
@@ -183,7 +193,7 @@ impl TaskPlan {
 
     /// The number of comparisons: all subjects but the baseline and its control, by their times and, where those are read, by their CPU times.
     pub fn comparisons(&self) -> usize {
-        self.subjects.len().saturating_sub(2) * if self.cpu { 2 } else { 1 }
+        self.subjects.len().saturating_sub(2) * measures(self.cpu)
     }
 }
 

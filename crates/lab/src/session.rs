@@ -7,7 +7,7 @@ pub use spawn::{InProcess, Spawn};
 
 use crate::machine::{Counters, Machine};
 use crate::objects::{self, Object};
-use crate::plan::{MOST_ASKING, Probed, Processes, TaskPlan};
+use crate::plan::{self, MOST_ASKING, Probed, Processes, TaskPlan};
 use crate::runfile::*;
 use crate::schedule::{self, Due, Schedule};
 use crate::units::time;
@@ -128,7 +128,7 @@ pub fn run(
         probes.push((task, probe));
     }
     let counted = |probes: &[(&Task, Probe)]| {
-        let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
+        let comparisons = probes.iter().map(|(_, probe)| plan::comparisons(&probe.able)).sum();
         (comparisons, settings.processes.of(comparisons))
     };
     let (_, processes) = counted(&probes);
