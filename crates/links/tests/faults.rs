@@ -67,7 +67,7 @@ fn a_seed_and_a_number_are_one_scenario_and_its_events() {
 /// Runs scenarios with a mistake until one violates what `is_it` wants; the same scenario without it violates nothing.
 fn found(plant: Plant, is_it: impl Fn(&Violation) -> bool) {
     let mut others = BTreeSet::new();
-    for number in 0..400 {
+    for number in 0..1500 {
         let scenario = Scenario::draw(1, number);
         match run(&scenario, Some(plant), false).violation {
             Some(violation) if is_it(&violation) => {

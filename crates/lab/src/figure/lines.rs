@@ -181,7 +181,7 @@ mod tests {
             .svg();
         let lines = svg.lines().filter(|line| line.starts_with("<line") && line.contains("l0") && line.contains("1.8"));
         assert_eq!(lines.count(), 2);
-        assert_eq!(svg.matches("h0").count(), 1);
+        assert_eq!(svg.matches("h0\"/>").count(), 1);
         assert!(svg.contains(">SAT-1<") && svg.contains(">delay<"));
     }
 
