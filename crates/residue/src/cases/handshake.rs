@@ -6,8 +6,7 @@ use crate::case::{Case, Leaves};
 use crate::probe::{Generator, Probe, step};
 use candor_onion::Error;
 use candor_onion::handshake::{
-    Chain, Client, Confirmation, Handshake, Hybrid, HybridRelayPublic, Keys, NoStaticKem, Ntor, NtorV3, Replies,
-    Request, StaticKem, Upgrade, UpgradeAnswer, UpgradeClient, Upgraded,
+    Client, Handshake, Hybrid, HybridRelayPublic, Keys, NoStaticKem, Ntor, NtorV3, Replies, Request, StaticKem,
 };
 use candor_primitives::dh::dalek::X25519;
 use candor_primitives::kem::{Kem, libcrux::MlKem768};
@@ -31,7 +30,6 @@ pub(super) fn cases() -> Vec<Case> {
             |probe, _| handshake(probe, |own| Hybrid::new(kem(own), dh(own), StaticKem(kem(own))), [1; 32], static_key),
             PADDING,
         ),
-        anywhere("handshake/upgrade", |probe, _| upgrade(probe), PADDING),
     ]
 }
 
@@ -102,42 +100,6 @@ impl Replies for Answers {
     fn answered(&mut self, at: usize, answer: Result<(Vec<u8>, Keys), Error>) {
         self.0[at] = answer.ok().map(|(reply, _)| reply);
     }
-}
-
-type Up = Upgrade<Known<MlKem768>>;
-
-/// An in-circuit upgrade, with the keys of a handshake.
-fn upgrade(probe: &mut Probe) {
-    let random = probe.generator("randomness");
-    let handshake = NtorV3::new(dh(&random));
-    let relay = handshake.generate_relay([1; 32]).expect("a relay");
-    let (waiting, onionskin) = handshake.start(handshake.public(&relay), b"").expect("an onionskin");
-    let request = handshake.accept(std::slice::from_ref(&relay), &onionskin).expect("an onionskin");
-    let (reply, theirs) = request.respond(b"").expect("a reply");
-    let ours = waiting.finish(&reply).expect("a good reply").keys;
-    [&onionskin, &reply].into_iter().for_each(|message| probe.public(message));
-
-    let chain = step!(probe, "chain", [keys: &Keys = &ours], Chain::new(keys, "cgo", 160)).expect("keys");
-    let upgrade = Upgrade::new(kem(&random)).expect("it has a number");
-    let (waiting, request) = step!(probe, "start", [upgrade: &Up = &upgrade], upgrade.start()).expect("UPGRADE");
-    probe.public(&request);
-    let answer = step!(probe, "answer", [upgrade: &Up = &upgrade, request: &[u8] = &request], upgrade.answer(request))
-        .expect("a good key");
-    let others = Chain::new(&theirs, "cgo", 160).expect("keys");
-    let (reply, at_relay) =
-        step!(probe, "reply", [answer: UpgradeAnswer = answer, chain: Chain = others], answer.finish(chain));
-    probe.public(&reply);
-    let at_client = step!(probe, "finish", [waiting: UpgradeClient<Known<MlKem768>> = waiting, chain: Chain = chain, reply: &[u8] = &reply], {
-        waiting.finish(chain, reply)
-    })
-    .expect("a good reply");
-    probe.public(at_client.confirmation.as_bytes());
-    step!(probe, "check", [confirmation: &Confirmation = &at_relay.confirmation, theirs: &[u8; 32] = at_client.confirmation.as_bytes()], {
-        confirmation.check(theirs)
-    })
-    .expect("the client's");
-    let mut ends = Some((at_relay, at_client));
-    step!(probe, "drop", [ends: &mut Option<(Upgraded, Upgraded)> = &mut ends], *ends = None);
 }
 
 fn static_key(public: &HybridRelayPublic<StaticKem<Known<MlKem768>>>) -> Vec<u8> {
