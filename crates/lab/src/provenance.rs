@@ -121,7 +121,7 @@ pub enum Evidence {
     MeasuredAlone,
     /// Computed from a model.
     Simulated,
-    /// Read from the output of another tool ([`Imported`]).
+    /// Read from the output of another tool ([`Imported`](crate::Imported)).
     Imported,
     /// Taken from a publication.
     Quoted,
