@@ -41,9 +41,10 @@ pub(super) fn read(path: &Path, runs: &[&str]) -> Result<Claims, Failure> {
     let claims = published::read(path)?;
     let all = all_tasks();
     let known = || all.iter().map(|task| task.name.as_str()).chain(runs.iter().copied());
-    match claims.tasks().find(|task| !known().any(|name| name == *task)) {
+    let unknown = claims.tasks().find(|task| !known().any(|name| name == *task)).map(str::to_owned);
+    match unknown {
         Some(task) => {
-            let why = choose::unknown("task", task, known(), "candor list tasks");
+            let why = choose::unknown("task", &task, known(), "candor list tasks");
             Err(Failure::Error(format!("{}: {why}", path.display())))
         }
         None => Ok(claims),
