@@ -92,3 +92,30 @@ fn each_of_several_runs_keeps_its_claims() {
     let without: serde_json::Value = serde_json::from_str(&said(&["report", run, "--format", "json"])).unwrap();
     assert!(without.get("claims").is_none());
 }
+
+/// A misspelt task would stand beside nothing. That of another project's run is known by the run.
+#[test]
+fn claims_about_a_task_that_nobody_has_are_an_error() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/sample.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let claims = directory.path().join("claims.toml");
+    let of = |task: &str| {
+        let text = format!(
+            "key = \"somebody\"\nsource = \"Somebody\"\n[[claim]]\nwhat = \"mixing\"\nplace = \"Table 1\"\nvalue = 2\nunit = \"us\"\nhow = \"whole\"\ntask = \"{task}\"\n"
+        );
+        std::fs::write(&claims, text).unwrap();
+        let (run, file) = (sample.to_str().unwrap(), claims.to_str().unwrap());
+        let flag = format!("--claims={file}");
+        [vec!["report", run, &flag], vec!["report", run, "--answer", file], vec!["compare", run, run, &flag]]
+            .map(|arguments| output(&arguments))
+            .map(|output| (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+    };
+    for (status, said) in of("hash/sha265/1k") {
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("claims.toml: no task is named \"hash/sha265/1k\"; did you mean hash/sha256"), "{said}");
+    }
+    // The sample has a task that this version no longer knows.
+    for known in ["hash/sha256/1k", "self-test/wrong-answer", ""] {
+        assert!(of(known).iter().take(2).all(|(status, _)| *status == Some(0)), "{known}: {:?}", of(known));
+    }
+}
