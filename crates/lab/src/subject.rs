@@ -292,7 +292,7 @@ impl Provenance {
         Self { library, version, timed, habits: Some(BTreeSet::new()), contract: Some(1), ..Self::default() }
     }
 
-    /// Whoever changes the work raises the version, 2 after the first change; who only rewords the sentence leaves it. Runs of two versions are not compared.
+    /// Raises the version: 2 after the first change of the work. A rewording leaves it. Runs of two versions are not compared.
     #[must_use]
     pub fn by_contract(self, version: u32) -> Self {
         Self { contract: Some(version), ..self }

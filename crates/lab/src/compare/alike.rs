@@ -5,10 +5,10 @@ use crate::analysis::Row;
 use crate::runfile::{Run, TIER};
 use crate::{Provenance, Tuning};
 
-/// Whom a run was told to take for the baseline.
+/// Which baseline a run was told to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nobody: it is the first subject of the task.
+    /// None: it is the first subject of the task.
     Nobody,
     /// This one, by `--baseline`.
     ByName(String),

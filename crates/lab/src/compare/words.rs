@@ -74,6 +74,8 @@ const FORMER: &[Former] = &[
     former("", ", one call for each", ", one after another, a call for each", ""),
     former("", "all in one call (Batch", "as one batch in one call (Batch", ""),
     former("", " in one call, each with its own key", " as one batch in one call, each with its own key", ""),
+    former("", " in one call, all randomness", " as one batch in one call, all randomness", ""),
+    former("", "; Field::mul_many", "; Field::mul_many", "up to a whole ring of products as one batch"),
     former("CREATE2", " in one pass:", " as one batch:", ""),
     former("to 8 KE1", ", in one pass:", ":", "as one batch"),
     former("to 8 KE1", ", one by one:", ":", "one after another"),
@@ -89,6 +91,8 @@ const FORMER: &[Former] = &[
         "randomness for ML-KEM by a system call",
     ),
     former("a whole handshake", "; X25519 from x25519-dalek", "; X25519 from x25519-dalek", DRAWS),
+    former("both sides, each message parsed", "with our own ML-KEM)", "with our own ML-KEM)", DRAWS),
+    former("keys that the library has for it", "made ready", "made ready", DRAWS),
     former("a whole handshake", "in place of ML-KEM", "in place of ML-KEM", DRAWS),
     former("a whole handshake", " static mceliece", " static mceliece", DRAWS),
     // How a task is described.
