@@ -26,7 +26,10 @@ fn every_task_of_a_committed_run_is_one_of_today() {
         .flat_map(|run| run.tasks.into_iter().map(move |task| (run.name.clone(), task.task)))
         .filter(|(_, task)| !known.contains(todays_name(task)))
         .collect();
-    assert_eq!(missing, [], "renamed? then FORMER_TASKS in the lab's compare/words.rs needs the former name");
+    assert!(
+        missing.is_empty(),
+        "renamed? then FORMER_TASKS in the lab's compare/words.rs needs the former name: {missing:?}"
+    );
 }
 
 /// The run that README recommends to repeat, and one of each kind of work whose sentences were reworded since: each subject that this build has is the same.
