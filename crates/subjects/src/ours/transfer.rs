@@ -94,6 +94,14 @@ pub(crate) struct Layout {
     pub(crate) streams: usize,
 }
 
+impl Layout {
+    /// One circuit and one stream. Tor's ntor can't ask for other layers than tor1's.
+    pub(crate) fn of_one(handshake: HandshakeType) -> Self {
+        let crypto = if handshake == HandshakeType::Ntor { Crypto::Tor1 } else { Crypto::Cgo };
+        Self { handshake, crypto, circuits: 1, streams: 1 }
+    }
+}
+
 /// Circuits through three relays, and the source behind them.
 pub(crate) struct Pipes {
     circuits: Vec<Arc<Circuit>>,

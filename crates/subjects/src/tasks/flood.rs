@@ -5,7 +5,7 @@ use crate::ours::relays::Whose;
 use crate::ours::transfer::{Layout, Pipes, said_of_relays, tors};
 use crate::ours::{AUTO, on_links};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
-use candor_network::{Crypto, HandshakeType};
+use candor_network::HandshakeType;
 use candor_peers::tor_relays::Scheduler;
 
 /// Creations of an operation, all asked for at once over one link.
@@ -42,17 +42,12 @@ impl Floods {
     fn new(whose: Whose, handshake: HandshakeType) -> Self {
         Self { whose, handshake, pipes: None, outcomes: Outcomes::default() }
     }
-
-    fn crypto(&self) -> Crypto {
-        if self.handshake == HandshakeType::Ntor { Crypto::Tor1 } else { Crypto::Cgo }
-    }
 }
 
 impl Subject for Floods {
     /// A page through a circuit of three such relays.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let layout = Layout { handshake: self.handshake, crypto: self.crypto(), circuits: 1, streams: 1 };
-        let pipes = Pipes::lay(self.whose, layout, seed)?;
+        let pipes = Pipes::lay(self.whose, Layout::of_one(self.handshake), seed)?;
         let witness = pipes.witness(seed)?;
         self.pipes = Some(pipes);
         Ok(witness)

@@ -5,7 +5,7 @@ use crate::ours::relays::Whose;
 use crate::ours::transfer::{Layout, Pipes, said_of_relays, tors};
 use crate::ours::{AUTO, on_links};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
-use candor_network::{Crypto, HandshakeType};
+use candor_network::HandshakeType;
 use candor_peers::tor_relays::Scheduler;
 
 /// The task.
@@ -37,18 +37,12 @@ impl Builds {
     fn new(whose: Whose, handshake: HandshakeType) -> Self {
         Self { whose, handshake, pipes: None, outcomes: Outcomes::default() }
     }
-
-    /// Tor's ntor can't ask for anything else.
-    fn crypto(&self) -> Crypto {
-        if self.handshake == HandshakeType::Ntor { Crypto::Tor1 } else { Crypto::Cgo }
-    }
 }
 
 impl Subject for Builds {
     /// A page through a circuit.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let layout = Layout { handshake: self.handshake, crypto: self.crypto(), circuits: 1, streams: 1 };
-        let pipes = Pipes::lay(self.whose, layout, seed)?;
+        let pipes = Pipes::lay(self.whose, Layout::of_one(self.handshake), seed)?;
         let witness = pipes.witness(seed)?;
         self.pipes = Some(pipes);
         Ok(witness)
@@ -84,7 +78,7 @@ impl Subject for Builds {
         let timed = format!(
             "three hops by {}, layers: {}; the client is ours and on this thread, links are there, the relays' keys are parsed before",
             self.handshake,
-            self.crypto().name()
+            Layout::of_one(self.handshake).crypto.name()
         );
         said_of_relays(self.whose, &timed, |timed| on_links("candor_network::Client, `candor onion relay`", timed))
     }
