@@ -79,6 +79,22 @@ fn line(directory: &Path) -> Option<String> {
     Some(relay.to_string())
 }
 
+/// Three such relays with their folders, and their lines for a relay list.
+pub(crate) async fn three_alone(programs: &Programs) -> (Vec<(TempDir, Process)>, Vec<String>) {
+    let start = |_| {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let process = Process::start(programs, folder.path(), &format!("DataDirectory {}{ALONE}", data.display()));
+        (folder, process)
+    };
+    let relays: Vec<(TempDir, Process)> = (0..3).map(start).collect();
+    let mut lines = Vec::new();
+    for (folder, relay) in &relays {
+        lines.push(line_of(relay, folder.path()).await);
+    }
+    (relays, lines)
+}
+
 /// A fresh relay of C tor's refuses every stream until it has found that it can be reached, and written its own descriptor (EXITPOLICY); and as an exit those of circuits that come from no relay that
 /// its consensus has and that has proved its RSA identity (MISC): its consensus may be older than ours.
 async fn open(circuit: &Circuit, port: u16) -> CircuitStream {
@@ -117,18 +133,7 @@ pub(crate) async fn get(stream: impl AsyncRead + AsyncWrite + Unpin, target: &Ta
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_megabytes_come_through_three_relays_of_c_tors() {
     let Some(programs) = Programs::or_skip() else { return };
-    let relays: Vec<(TempDir, Process)> = (0..3)
-        .map(|_| {
-            let folder = tempfile::tempdir().unwrap();
-            let data = folder.path().join("data");
-            let process = Process::start(&programs, folder.path(), &format!("DataDirectory {}{ALONE}", data.display()));
-            (folder, process)
-        })
-        .collect();
-    let mut lines = Vec::new();
-    for (folder, relay) in &relays {
-        lines.push(line_of(relay, folder.path()).await);
-    }
+    let (_relays, lines) = three_alone(&programs).await;
     let list = RelayList::parse(&lines.join("\n")).unwrap();
     let path: Vec<_> = list.relays().iter().collect();
     let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();

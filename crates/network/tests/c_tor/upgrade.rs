@@ -1,14 +1,13 @@
 //! In-circuit upgrades with a relay of ours behind relays of C tor's, which know nothing of it.
 
 use crate::client::again;
-use crate::programs::{Process, Programs};
-use crate::{ALONE, fetch, line_of};
+use crate::programs::Programs;
+use crate::{fetch, three_alone};
 use candor_network::tor::TorRelayKey;
 use candor_network::{
     Circuit, Client, ClientOptions, Crypto, Error, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayKeys,
     RelayList, Target,
 };
-use tempfile::TempDir;
 
 /// What is fetched through each circuit, in bytes.
 const LENGTH: u64 = 1_000_000;
@@ -37,18 +36,7 @@ async fn upgraded(crypto: Crypto, path: [&ListedRelay; 3]) -> Result<(Client, Ci
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_relay_of_ours_behind_two_of_c_tors_is_upgraded_and_one_of_c_tors_passes_the_question_over() {
     let Some(programs) = Programs::or_skip() else { return };
-    let theirs: Vec<(TempDir, Process)> = (0..3)
-        .map(|_| {
-            let folder = tempfile::tempdir().unwrap();
-            let data = folder.path().join("data");
-            let process = Process::start(&programs, folder.path(), &format!("DataDirectory {}{ALONE}", data.display()));
-            (folder, process)
-        })
-        .collect();
-    let mut lines = Vec::new();
-    for (folder, relay) in &theirs {
-        lines.push(line_of(relay, folder.path()).await);
-    }
+    let (theirs, mut lines) = three_alone(&programs).await;
     let relays = [ours(true).await, ours(false).await];
     lines.extend(relays.iter().map(|relay| relay.listed().to_line()));
     let list = RelayList::parse(&lines.join("\n")).unwrap();
