@@ -11,41 +11,50 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// Bytes to read at a time: a TLS record.
-const READ: usize = 16 << 10;
-/// Reads after which other links get their turn, however much there is to read. Without it a link that always has more keeps its thread
+/// Bytes of an exit's connection to read at a time.
+const READ: usize = 64 << 10;
+/// Reads, of a TLS record each, after which other links get their turn, however much there is to read. Without it a link that always has more keeps its thread
 /// for thousands of cells.
 const READS: usize = 4;
 
 thread_local! {
-    static INPUT: RefCell<Box<[u8; READ]>> = RefCell::new(Box::new([0; READ]));
+    static INPUT: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ].into_boxed_slice());
+    static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lends this thread's input buffer for one poll: whoever waits, a link or an exit's connection, holds no memory for what may come.
+/// Lends this thread's input buffer for one poll: an exit's connection that waits holds no memory for what may come.
 pub(crate) fn with_input<T>(poll: impl FnOnce(&mut ReadBuf<'_>) -> T) -> T {
-    INPUT.with_borrow_mut(|input| poll(&mut ReadBuf::new(input.as_mut_slice())))
+    INPUT.with_borrow_mut(|input| poll(&mut ReadBuf::new(input)))
 }
 
 /// Batches to write before reading is tried again, so that neither starves the other.
-const WRITES: usize = 4;
+const WRITES: usize = 2;
 /// How long the other side may take nothing of a batch when the link closes, or room is short.
 const PRESSED: Duration = Duration::from_secs(1);
 /// How long saying farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Drives a link until it closes; `decoder` may hold cells that came with the handshake. `on_cell` is given each cell, and whether it
-/// is the last of what has come so far. `Ok` if our side closed the link, or the other side did in good order. If the other side does
+/// What has come over a link.
+#[derive(Debug)]
+pub(crate) enum Came {
+    /// A cell, and whether it is the last of what has come so far.
+    Cell(Cell, bool),
+    /// There are no more for now.
+    All,
+}
+
+/// Drives a link until it closes; `decoder` may hold cells that came with the handshake. `on_cell` is given each cell. `Ok` if our side closed the link, or the other side did in good order. If the other side does
 /// not take a single batch for as long as `patience`, the link is given up.
-pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
+pub(crate) async fn drive<S: AsyncBufRead + AsyncWrite + Unpin>(
     mut stream: S,
     mut decoder: Decoder,
     outbox: &Outbox,
     patience: Duration,
-    mut on_cell: impl FnMut(Cell, bool),
+    mut on_cell: impl FnMut(Came),
 ) -> Result<(), String> {
     let mut output = Output::default();
     let mut unfinished = outbox.room();
@@ -53,8 +62,9 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
     // Hands out the cells that `input` completes, and keeps what is left.
     let mut take = |mut input: &[u8]| {
         while let Some(cell) = decoder.next_of(&mut input).map_err(|error| error.to_string())? {
-            on_cell(cell, input.is_empty() && decoder.pending() == 0);
+            on_cell(Came::Cell(cell, input.is_empty() && decoder.pending() == 0));
         }
+        on_cell(Came::All);
         // The room of an ordinary cell is every link's due.
         let kept = unfinished.set(decoder.held().saturating_sub(CELL).div_ceil(CELL));
         kept.map_err(|Full| "no room for an unfinished cell".to_owned())
@@ -74,11 +84,11 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
             if output.poll_stuck(outbox, patience, alarm.as_mut(), cx).is_ready() {
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side takes nothing")));
             }
-            with_input(|buffer| {
-                ready!(Pin::new(&mut stream).poll_read(cx, buffer))?;
-                let taken = take(buffer.filled());
-                Poll::Ready(Ok(Some((buffer.filled().len(), taken))))
-            })
+            // Where TLS has decrypted them: cells are taken from there.
+            let input = ready!(Pin::new(&mut stream).poll_fill_buf(cx))?;
+            let (length, taken) = (input.len(), take(input));
+            Pin::new(&mut stream).consume(length);
+            Poll::Ready(Ok(Some((length, taken))))
         });
         match step.await {
             // We closed and all is written.
@@ -104,7 +114,8 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
 /// What is on its way into the stream.
 #[derive(Default)]
 struct Output {
-    bytes: Vec<u8>,
+    /// Of a batch that the stream took a part of, the rest. A link that keeps up has none.
+    rest: Vec<u8>,
     written: usize,
     unflushed: bool,
     /// Since when the stream has taken less than a batch.
@@ -122,32 +133,39 @@ impl Output {
         let mut more = true;
         let mut pending = false;
         for _ in 0..WRITES {
-            if self.written == self.bytes.len() {
-                if self.written > 0 {
-                    self.stuck = None;
-                }
-                self.bytes.clear();
-                self.written = 0;
-                match outbox.poll_fill(cx, &mut self.bytes) {
-                    Poll::Ready(true) => {}
-                    Poll::Ready(false) => more = false,
-                    Poll::Pending => pending = true,
-                }
-                if self.bytes.is_empty() {
-                    break;
-                }
-            }
-            match stream.as_mut().poll_write(cx, &self.bytes[self.written..]) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(length)) => {
-                    self.written += length;
-                    self.unflushed = true;
-                }
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            match self.poll_rest(stream.as_mut(), cx) {
+                Poll::Ready(taken) => taken?,
                 Poll::Pending => {
                     pending = true;
                     break;
                 }
+            }
+            // The batch is the thread's, so that a link without anything to write holds no room for it.
+            let written = OUTPUT.with_borrow_mut(|batch| {
+                batch.clear();
+                match outbox.poll_fill(cx, batch) {
+                    Poll::Ready(true) => {}
+                    Poll::Ready(false) => more = false,
+                    Poll::Pending => pending = true,
+                }
+                if batch.is_empty() {
+                    return Ok(false);
+                }
+                let taken = match stream.as_mut().poll_write(cx, batch) {
+                    Poll::Ready(taken) => taken_of(taken)?,
+                    Poll::Pending => 0,
+                };
+                self.unflushed |= taken > 0;
+                self.rest = batch[taken..].to_vec();
+                if self.rest.is_empty() {
+                    self.stuck = None;
+                }
+                Ok::<_, io::Error>(true)
+            });
+            match written {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Poll::Ready(Err(error)),
             }
         }
         if self.unflushed {
@@ -157,7 +175,7 @@ impl Output {
                 Poll::Pending => pending = true,
             }
         }
-        if !more && !self.unflushed && self.written == self.bytes.len() {
+        if !more && !self.unflushed && self.rest.is_empty() {
             return Poll::Ready(Ok(false));
         }
         if !pending && more {
@@ -165,6 +183,18 @@ impl Output {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+
+    /// Writes what is left of a batch. Ready when nothing is.
+    fn poll_rest<S: AsyncWrite>(&mut self, mut stream: Pin<&mut S>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.rest.len() {
+            self.written += taken_of(ready!(stream.as_mut().poll_write(cx, &self.rest[self.written..])))?;
+            self.unflushed = true;
+        }
+        if self.written > 0 {
+            (self.rest, self.written, self.stuck) = (Vec::new(), 0, None);
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Ready when the other side has taken nothing for too long.
@@ -175,7 +205,7 @@ impl Output {
         mut alarm: Pin<&mut Sleep>,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
-        if self.written == self.bytes.len() && !self.unflushed {
+        if self.rest.is_empty() && !self.unflushed {
             self.stuck = None;
             return Poll::Pending;
         }
@@ -189,5 +219,13 @@ impl Output {
             }
             alarm.as_mut().reset(now + PRESSED.min(patience));
         }
+    }
+}
+
+/// How much a stream took, which is something.
+fn taken_of(taken: io::Result<usize>) -> io::Result<usize> {
+    match taken {
+        Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+        taken => taken,
     }
 }
