@@ -169,7 +169,8 @@ impl<T: Clone, P> Link<T, P> {
     }
 }
 
-/// The circuit of the last cell. It is to be forgotten when a cell comes that may change whose its number is, and when no more cells are there.
+/// The circuit of the last cell. It is to be forgotten when a cell comes that may change whose its number is, and when no more cells are
+/// there.
 #[derive(Debug)]
 pub(crate) struct Recent<T>(Option<(u32, T)>);
 

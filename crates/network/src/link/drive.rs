@@ -3,7 +3,7 @@
 //! Reading and writing are polled in one place and not in two tasks, so a cell that a received cell gives rise to on the same
 //! link goes out without a switch of tasks, and at once: nothing is held back to fill a packet.
 
-use super::{Full, Outbox};
+use super::{Full, Outbox, RECORD, Room};
 use candor_onion::cell::{CELL, Cell, Decoder};
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -17,8 +17,8 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Bytes of an exit's connection to read at a time.
 const READ: usize = 64 << 10;
-/// Reads, of a TLS record each, after which other links get their turn, however much there is to read. Without it a link that always has more keeps its thread
-/// for thousands of cells.
+/// Reads, of a TLS record each, after which other links get their turn, however much there is to read. Without it a link that always
+/// has more keeps its thread for thousands of cells.
 const READS: usize = 4;
 
 thread_local! {
@@ -33,7 +33,7 @@ pub(crate) fn with_input<T>(poll: impl FnOnce(&mut ReadBuf<'_>) -> T) -> T {
 
 /// Batches to write before reading is tried again, so that neither starves the other.
 const WRITES: usize = 2;
-/// How long the other side may take nothing of a batch when the link closes, or room is short.
+/// How long the other side may take less than a record when the link closes, or room is short.
 const PRESSED: Duration = Duration::from_secs(1);
 /// How long saying farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -47,8 +47,9 @@ pub(crate) enum Came {
     All,
 }
 
-/// Drives a link until it closes; `decoder` may hold cells that came with the handshake. `on_cell` is given each cell. `Ok` if our side closed the link, or the other side did in good order. If the other side does
-/// not take a single batch for as long as `patience`, the link is given up.
+/// Drives a link until it closes; `decoder` may hold cells that came with the handshake. `on_cell` is given each cell. `Ok` if our
+/// side closed the link, or the other side did in good order. If the other side does not take a single record for as long as
+/// `patience`, the link is given up.
 pub(crate) async fn drive<S: AsyncBufRead + AsyncWrite + Unpin>(
     mut stream: S,
     mut decoder: Decoder,
@@ -56,7 +57,7 @@ pub(crate) async fn drive<S: AsyncBufRead + AsyncWrite + Unpin>(
     patience: Duration,
     mut on_cell: impl FnMut(Came),
 ) -> Result<(), String> {
-    let mut output = Output::default();
+    let mut output = Output::new(outbox.room());
     let mut unfinished = outbox.room();
     let mut alarm = Box::pin(sleep(Duration::ZERO));
     // Hands out the cells that `input` completes, and keeps what is left.
@@ -112,17 +113,22 @@ pub(crate) async fn drive<S: AsyncBufRead + AsyncWrite + Unpin>(
 }
 
 /// What is on its way into the stream.
-#[derive(Default)]
 struct Output {
     /// Of a batch that the stream took a part of, the rest. A link that keeps up has none.
     rest: Vec<u8>,
+    /// For the rest.
+    room: Room,
     written: usize,
     unflushed: bool,
-    /// Since when the stream has taken less than a batch.
+    /// Since when the stream has taken less than a record.
     stuck: Option<Instant>,
 }
 
 impl Output {
+    fn new(room: Room) -> Self {
+        Self { rest: Vec::new(), room, written: 0, unflushed: false, stuck: None }
+    }
+
     /// Writes and flushes as much as goes. Ready with `false` when the outbox is closed and empty; ready with `true` never.
     fn poll_write<S: AsyncWrite>(
         &mut self,
@@ -156,10 +162,7 @@ impl Output {
                     Poll::Pending => 0,
                 };
                 self.unflushed |= taken > 0;
-                self.rest = batch[taken..].to_vec();
-                if self.rest.is_empty() {
-                    self.stuck = None;
-                }
+                self.keep(&batch[taken..])?;
                 Ok::<_, io::Error>(true)
             });
             match written {
@@ -188,13 +191,28 @@ impl Output {
     /// Writes what is left of a batch. Ready when nothing is.
     fn poll_rest<S: AsyncWrite>(&mut self, mut stream: Pin<&mut S>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.written < self.rest.len() {
-            self.written += taken_of(ready!(stream.as_mut().poll_write(cx, &self.rest[self.written..])))?;
+            let taken = taken_of(ready!(stream.as_mut().poll_write(cx, &self.rest[self.written..])))?;
             self.unflushed = true;
+            // However slow a link is, a record now and then is not nothing.
+            if self.written / RECORD < (self.written + taken) / RECORD {
+                self.stuck = None;
+            }
+            self.written += taken;
         }
         if self.written > 0 {
-            (self.rest, self.written, self.stuck) = (Vec::new(), 0, None);
+            self.keep(&[])?;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Keeps what the stream has not taken of a batch; if that is nothing, the other side is not stuck.
+    fn keep(&mut self, rest: &[u8]) -> io::Result<()> {
+        (self.rest, self.written) = (rest.to_vec(), 0);
+        if rest.is_empty() {
+            self.stuck = None;
+        }
+        let kept = self.room.set(rest.len().div_ceil(CELL));
+        kept.map_err(|Full| io::Error::other("no room for what the other side does not take"))
     }
 
     /// Ready when the other side has taken nothing for too long.
@@ -227,5 +245,65 @@ fn taken_of(taken: io::Result<usize>) -> io::Result<usize> {
     match taken {
         Ok(0) => Err(io::ErrorKind::WriteZero.into()),
         taken => taken,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Budget;
+    use candor_onion::cell::{Message, PAYLOAD};
+    use tokio::io::{AsyncReadExt, BufReader, duplex};
+
+    #[tokio::test]
+    async fn what_the_other_side_does_not_take_keeps_its_room_and_its_order() {
+        const CELLS: usize = 200;
+        let budget = Budget::new(1000);
+        let outbox = Outbox::new(std::sync::Arc::clone(&budget), 10);
+        for number in 0..CELLS {
+            outbox.push(1, Message::Relay(Box::new([number as u8; PAYLOAD]))).unwrap();
+        }
+        // A stream takes ten cells and a half, and then nothing until somebody reads.
+        let (near, mut far) = duplex(CELL * 10 + CELL / 2);
+        let decoder = Decoder::default();
+        let driver = drive(BufReader::new(near), decoder, &outbox, Duration::from_secs(60), |_| ());
+        let reader = async {
+            yield_now().await;
+            let waiting = budget.used();
+            let mut came = vec![0; CELLS * CELL];
+            far.read_exact(&mut came).await.unwrap();
+            outbox.close();
+            (waiting, came)
+        };
+        let (driven, (waiting, came)) = tokio::join!(driver, reader);
+        assert_eq!(driven, Ok(()));
+        assert_eq!(waiting, CELLS - 10, "what was taken in part counts whole");
+        let numbers: Vec<u8> = came.chunks(CELL).map(|cell| cell[CELL - 1]).collect();
+        assert!(numbers.iter().copied().eq((0..CELLS).map(|number| number as u8)), "{numbers:?}");
+        assert_eq!(budget.used(), 0);
+    }
+
+    /// How a link ends whose other side takes so many bytes every eight seconds, with a patience of ten.
+    async fn taken_every_eight_seconds(bytes: usize) -> Result<(), String> {
+        let outbox = Outbox::new(Budget::new(1000), 10);
+        (0..200).for_each(|_| drop(outbox.push(1, Message::Relay(Box::new([0; PAYLOAD]))).unwrap()));
+        outbox.close();
+        let (near, mut far) = duplex(CELL);
+        let near = BufReader::new(near);
+        let driver = drive(near, Decoder::default(), &outbox, Duration::from_secs(10), |_| ());
+        let reader = async {
+            let mut came = vec![0; bytes];
+            while far.read_exact(&mut came).await.is_ok() {
+                sleep(Duration::from_secs(8)).await;
+            }
+        };
+        tokio::join!(driver, reader).0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_link_lasts_while_it_takes_a_record_now_and_then() {
+        assert_eq!(taken_every_eight_seconds(RECORD + CELL).await, Ok(()));
+        let stuck = taken_every_eight_seconds(4 * CELL).await;
+        assert_eq!(stuck, Err("the other side takes nothing".to_owned()));
     }
 }

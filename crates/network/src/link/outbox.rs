@@ -33,7 +33,8 @@ pub(crate) const RECORD: usize = 31 * candor_onion::cell::CELL;
 /// Bytes to write at a time: four records, which are one system call and, on their way through the kernel, one packet.
 const BATCH: usize = 4 * RECORD;
 
-/// How many cells a process may keep: queued on links, unread in streams, and as unfinished cells and messages. An eighth more is a reserve for while room is being made.
+/// How many cells a process may keep: queued on links, written and not taken, unread in streams, and as unfinished cells and messages.
+/// An eighth more is a reserve for while room is being made.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,

@@ -1,7 +1,8 @@
-//! A connection that is read in large pieces, whatever pieces its reader asks for: TLS asks for the head of a record and then for its rest, and each question would
-//! be a system call.
+//! A connection that is read in large pieces, whatever pieces its reader asks for: TLS asks for 4 kB at a time, and each question would be a
+//! system call.
 //!
-//! The room for a piece belongs to the thread. A connection holds it only while something that has been read is left, which its reader takes next.
+//! The room for a piece belongs to the thread. A connection holds it only while something that has been read is left, which its reader
+//! takes next.
 
 use std::cell::RefCell;
 use std::io;
