@@ -287,17 +287,20 @@ mod tests {
     async fn taken_every_eight_seconds(bytes: usize) -> Result<(), String> {
         let outbox = Outbox::new(Budget::new(1000), 10);
         (0..200).for_each(|_| drop(outbox.push(1, Message::Relay(Box::new([0; PAYLOAD]))).unwrap()));
-        outbox.close();
         let (near, mut far) = duplex(CELL);
         let near = BufReader::new(near);
         let driver = drive(near, Decoder::default(), &outbox, Duration::from_secs(10), |_| ());
         let reader = async {
-            let mut came = vec![0; bytes];
-            while far.read_exact(&mut came).await.is_ok() {
+            let mut left = 200 * CELL;
+            while left > 0 {
+                let mut came = vec![0; bytes.min(left)];
+                far.read_exact(&mut came).await.unwrap();
+                left -= came.len();
                 sleep(Duration::from_secs(8)).await;
             }
+            outbox.close();
         };
-        tokio::join!(driver, reader).0
+        tokio::select! { ended = driver => ended, () = reader => Ok(()) }
     }
 
     #[tokio::test(start_paused = true)]
