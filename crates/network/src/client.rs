@@ -20,10 +20,10 @@ pub use circuit::Circuit;
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::link::{Budget, Confirmed, Link, Ways, connect, drive};
+use crate::link::{Budget, Came, Confirmed, Link, Recent, Ways, connect, drive};
 use crate::relay_list::ListedRelay;
 use crate::tls::Connector;
-use candor_onion::cell::{Cell, Message};
+use candor_onion::cell::Message;
 use candor_onion::circuit::{Cause, Failure, Limits, Side};
 use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
@@ -175,14 +175,20 @@ impl Client {
                 Arc::new(Link::new(&shaken, Confirmed::No, Side::Initiator, CIRCUITS, budget, ()));
             let driven = Arc::clone(&link);
             tokio::spawn(async move {
-                let on_cell = |cell: Cell, _| {
+                let mut recent = Recent::none();
+                let on_cell = |came| {
+                    let Came::Cell(cell, _) = came else { return recent.forget() };
                     driven.hear();
-                    let Some(state) = driven.circuit(cell.circuit) else { return };
                     let over = matches!(cell.message, Message::Destroy(_));
-                    state.receive(cell.message);
+                    if let Some(state) = driven.circuit_of(cell.circuit, &mut recent) {
+                        state.receive(cell.message);
+                        if over {
+                            driven.forget(cell.circuit);
+                            driven.outbox.clear(cell.circuit);
+                        }
+                    }
                     if over {
-                        driven.forget(cell.circuit);
-                        driven.outbox.clear(cell.circuit);
+                        recent.forget();
                     }
                 };
                 let _ = drive(shaken.stream, shaken.decoder, &driven.outbox, STUCK, on_cell).await;

@@ -4,9 +4,10 @@ mod drive;
 mod outbox;
 mod shake;
 mod ways;
+mod wide;
 
-pub(crate) use drive::{drive, with_input};
-pub(crate) use outbox::{Budget, Full, Outbox, Room, SHORT};
+pub(crate) use drive::{Came, drive, with_input};
+pub(crate) use outbox::{Budget, Full, Outbox, RECORD, Room, SHORT};
 pub(crate) use shake::{Shaken, Us, accept, connect};
 pub(crate) use ways::{Confirmed, Ends, Ways};
 
@@ -93,6 +94,14 @@ impl<T: Clone, P> Link<T, P> {
         self.circuits().as_mut()?.get_mut(number).cloned()
     }
 
+    /// The same for one of several cells that have come at once, which often are of one circuit.
+    pub(crate) fn circuit_of<'a>(&self, number: u32, recent: &'a mut Recent<T>) -> Option<&'a T> {
+        if recent.0.as_ref().is_none_or(|(of, _)| *of != number) {
+            recent.0 = self.circuit(number).map(|circuit| (number, circuit));
+        }
+        recent.0.as_ref().map(|(_, circuit)| circuit)
+    }
+
     pub(crate) fn forget(&self, number: u32) {
         if let Some(circuits) = &mut *self.circuits() {
             circuits.remove(number);
@@ -157,6 +166,21 @@ impl<T: Clone, P> Link<T, P> {
 
     fn circuits(&self) -> MutexGuard<'_, Option<Circuits<T>>> {
         locked(&self.circuits)
+    }
+}
+
+/// The circuit of the last cell. It is to be forgotten when a cell comes that may change whose its number is, and when no more cells are
+/// there.
+#[derive(Debug)]
+pub(crate) struct Recent<T>(Option<(u32, T)>);
+
+impl<T> Recent<T> {
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.0 = None;
     }
 }
 

@@ -8,6 +8,7 @@
 //! [`Connector`] or [`Acceptor`] asks, so that no link, and nothing that is timed, has to.
 
 use crate::Error;
+use crate::link::RECORD;
 use candor_onion::link::{Binding, EXPORTER_LABEL};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
@@ -19,6 +20,9 @@ use rustls::server::NoServerSessionStorage;
 use rustls::{ClientConfig, ConnectionCommon, DigitallySignedStruct, NamedGroup, ServerConfig, SignatureScheme};
 use std::sync::{Arc, Once};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// Whole cells to a record, so that none is put together from two; with the five bytes that stand before a record.
+const FRAGMENT: usize = RECORD + 5;
 
 /// The side that connects.
 #[derive(Clone)]
@@ -52,6 +56,7 @@ impl Connector {
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
         config.enable_sni = false;
+        config.max_fragment_size = Some(FRAGMENT);
         // A resumed connection would show no certificate, and there is nothing to bind an identity to.
         config.resumption = Resumption::disabled();
         Ok(Self(TlsConnector::from(Arc::new(config))))
@@ -78,6 +83,7 @@ impl Acceptor {
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)
             .map_err(broken)?;
+        config.max_fragment_size = Some(FRAGMENT);
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Self { tls: TlsAcceptor::from(Arc::new(config)), certificate: digest })

@@ -28,10 +28,13 @@ const REFUSALS: usize = 1024;
 pub(crate) const MOST: usize = MOST_UNACKNOWLEDGED as usize;
 /// Below this a queue is short, and who makes data may make more.
 pub(crate) const SHORT: usize = 128;
-/// Bytes to write at a time: as many whole cells as fit a TLS record.
-const BATCH: usize = 31 * candor_onion::cell::CELL;
+/// Whole cells that fit a TLS record.
+pub(crate) const RECORD: usize = 31 * candor_onion::cell::CELL;
+/// Bytes to write at a time: four records, which are one system call and, on their way through the kernel, one packet.
+const BATCH: usize = 4 * RECORD;
 
-/// How many cells a process may keep: queued on links, unread in streams, and as unfinished cells and messages. An eighth more is a reserve for while room is being made.
+/// How many cells a process may keep: queued on links, written and not taken, unread in streams, and as unfinished cells and messages.
+/// An eighth more is a reserve for while room is being made.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,

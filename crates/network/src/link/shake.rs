@@ -1,5 +1,6 @@
 //! From an address to a link: TCP, TLS, the link handshake.
 
+use super::wide::Wide;
 use crate::keys::random;
 use crate::tls::{self, Acceptor, Connector};
 use crate::{Error, files};
@@ -20,7 +21,7 @@ pub(crate) struct Shaken {
     pub(crate) remote: SocketAddr,
     /// This end as TCP has it.
     pub(crate) local: IpAddr,
-    pub(crate) stream: TlsStream<TcpStream>,
+    pub(crate) stream: TlsStream<Wide<TcpStream>>,
     pub(crate) decoder: Decoder,
     pub(crate) link: Link,
     /// TLS's key exchange, and whether it is post-quantum.
@@ -57,7 +58,7 @@ pub(crate) async fn connect(
         set_up(&tcp).map_err(failed)?;
         let broken = |why: String| Error::Tls { address, why };
         let name = Connector::name(address.ip());
-        let stream = connector.0.connect(name, tcp).await.map_err(|error| broken(error.to_string()))?;
+        let stream = connector.0.connect(name, Wide::new(tcp)).await.map_err(|error| broken(error.to_string()))?;
         let connection = stream.get_ref().1;
         let certificate =
             tls::shown_certificate(connection).ok_or_else(|| broken("the relay shows no certificate".to_owned()))?;
@@ -84,7 +85,7 @@ pub(crate) async fn accept(
     let steps = async {
         let broken = |why: String| Error::Tls { address, why };
         set_up(&tcp).map_err(|error| broken(error.to_string()))?;
-        let stream = acceptor.tls.accept(tcp).await.map_err(|error| broken(error.to_string()))?;
+        let stream = acceptor.tls.accept(Wide::new(tcp)).await.map_err(|error| broken(error.to_string()))?;
         let connection = stream.get_ref().1;
         let binding = tls::binding(connection, acceptor.certificate, &EXPORTER_CONTEXT)
             .map_err(|error| broken(error.to_string()))?;
@@ -130,7 +131,7 @@ async fn limited(
 }
 
 async fn run(
-    mut stream: TlsStream<TcpStream>,
+    mut stream: TlsStream<Wide<TcpStream>>,
     mut handshake: LinkHandshake<'_>,
     address: SocketAddr,
     group: (String, bool),
@@ -162,7 +163,7 @@ async fn run(
         }
     }
     let (link, decoder) = handshake.finish().map_err(wrong)?;
-    let local = stream.get_ref().0.local_addr().map_err(lost)?.ip();
+    let local = stream.get_ref().0.get_ref().local_addr().map_err(lost)?.ip();
     let first_number = u32::from_be_bytes(*random()?);
     Ok(Shaken { remote: address, local, stream, decoder, link, group, first_number })
 }

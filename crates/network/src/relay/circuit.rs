@@ -7,7 +7,7 @@ use super::payer::{Asker, Payer};
 use super::pool::Work;
 use super::{Shared, creation, directory, exit};
 use crate::clock;
-use crate::link::{Full, Room, SHORT, locked};
+use crate::link::{Came, Full, Recent, Room, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{CELL, Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId, UpgradeJob};
@@ -54,32 +54,55 @@ pub(super) struct Inner {
     pub(super) last_cell: Instant,
 }
 
-/// A cell that came over a link; `last` if nothing has come behind it so far.
-pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, last: bool) {
-    let Cell { circuit: number, message } = cell;
-    match message {
-        Message::Create2(_) | Message::Create2v(_) => creation::create(relay, link, number, message, last),
-        Message::Relay(_) | Message::RelayEarly(_) | Message::Created2(_) | Message::Created2v(_) => {
-            relay.cells.fetch_add(1, Ordering::Relaxed);
-            if let Some(slot) = link.circuit(number) {
-                slot.receive(link, number, message);
+/// What cells that come at once have in common.
+pub(super) struct Batch {
+    recent: Recent<Slot>,
+    /// When they came, once one was for a circuit.
+    now: Option<Instant>,
+}
+
+/// When the cells came. The first that is for a circuit is a use of the link; padding is none.
+fn used(came: &mut Option<Instant>, link: &RelayLink) -> Instant {
+    *came.get_or_insert_with(|| {
+        link.place.used();
+        clock::instant()
+    })
+}
+
+impl Batch {
+    pub(super) fn new() -> Self {
+        Self { recent: Recent::none(), now: None }
+    }
+
+    /// Takes what came over a link.
+    pub(super) fn take(&mut self, relay: &Arc<Shared>, link: &Arc<RelayLink>, came: Came) {
+        let Came::Cell(Cell { circuit: number, message }, last) = came else { return *self = Self::new() };
+        match message {
+            Message::Create2(_) | Message::Create2v(_) => {
+                self.recent.forget();
+                creation::create(relay, link, number, message, last);
             }
-        }
-        Message::Destroy(_) => {
-            if let Some(slot) = link.circuit(number) {
-                slot.receive(link, number, message);
-                link.forget(number);
-                link.outbox.clear(number);
+            Message::Relay(_) | Message::RelayEarly(_) | Message::Created2(_) | Message::Created2v(_) => {
+                relay.cells.fetch_add(1, Ordering::Relaxed);
+                if let Some(slot) = link.circuit_of(number, &mut self.recent) {
+                    slot.receive(link, number, message, used(&mut self.now, link));
+                }
             }
+            Message::Destroy(_) => {
+                self.recent.forget();
+                if let Some(slot) = link.circuit(number) {
+                    slot.receive(link, number, message, used(&mut self.now, link));
+                    link.forget(number);
+                    link.outbox.clear(number);
+                }
+            }
+            _ => {}
         }
-        _ => {}
     }
 }
 
 impl Slot {
-    fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message) {
-        let now = clock::instant();
-        link.place.used();
+    fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message, now: Instant) {
         self.circuit.with(|inner| {
             if self.from_client {
                 inner.last_cell = now;

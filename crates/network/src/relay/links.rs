@@ -353,7 +353,8 @@ fn made(
     let Shaken { stream, decoder, .. } = shaken;
     let work = async move {
         // The circuits are told how the link ends; nobody else needs to know.
-        let on_cell = |cell, last| circuit::on_cell(&relay, &driven, cell, last);
+        let mut batch = circuit::Batch::new();
+        let on_cell = |came| batch.take(&relay, &driven, came);
         tokio::select! {
             _ = drive(stream, decoder, &driven.outbox, relay.limits.stuck, on_cell) => {}
             // The connection is closed at once, since somebody else has its place.
