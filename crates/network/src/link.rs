@@ -7,7 +7,7 @@ mod ways;
 mod wide;
 
 pub(crate) use drive::{Came, drive, with_input};
-pub(crate) use outbox::{Budget, Full, Outbox, RECORD, Room, SHORT};
+pub(crate) use outbox::{Budget, Full, Outbox, Room, SHORT};
 pub(crate) use shake::{Shaken, Us, accept, connect};
 pub(crate) use ways::{Confirmed, Ends, Ways};
 

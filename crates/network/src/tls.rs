@@ -8,7 +8,7 @@
 //! [`Connector`] or [`Acceptor`] asks, so that no link, and nothing that is timed, has to.
 
 use crate::Error;
-use crate::link::RECORD;
+use candor_onion::cell::CELL;
 use candor_onion::link::{Binding, EXPORTER_LABEL};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
@@ -21,7 +21,9 @@ use rustls::{ClientConfig, ConnectionCommon, DigitallySignedStruct, NamedGroup, 
 use std::sync::{Arc, Once};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// Whole cells to a record, so that none is put together from two; with the five bytes that stand before a record.
+/// Whole cells that fit a record, which are all that is put into one: no cell is put together from two records.
+pub(crate) const RECORD: usize = 31 * CELL;
+/// What rustls calls so: a record with the five bytes that stand before it.
 const FRAGMENT: usize = RECORD + 5;
 
 /// The side that connects.

@@ -3,7 +3,8 @@
 //! Reading and writing are polled in one place and not in two tasks, so a cell that a received cell gives rise to on the same
 //! link goes out without a switch of tasks, and at once: nothing is held back to fill a packet.
 
-use super::{Full, Outbox, RECORD, Room};
+use super::{Full, Outbox, Room};
+use crate::tls::RECORD;
 use candor_onion::cell::{CELL, Cell, Decoder};
 use std::cell::RefCell;
 use std::future::poll_fn;

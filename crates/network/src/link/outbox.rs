@@ -11,6 +11,7 @@
 //! besides), the link is closed.
 
 use super::locked;
+use crate::tls::RECORD;
 use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::flow::MOST_UNACKNOWLEDGED;
 use std::collections::{HashMap, VecDeque};
@@ -28,8 +29,6 @@ const REFUSALS: usize = 1024;
 pub(crate) const MOST: usize = MOST_UNACKNOWLEDGED as usize;
 /// Below this a queue is short, and who makes data may make more.
 pub(crate) const SHORT: usize = 128;
-/// Whole cells that fit a TLS record.
-pub(crate) const RECORD: usize = 31 * candor_onion::cell::CELL;
 /// Bytes to write at a time: four records, which are one system call and, on their way through the kernel, one packet.
 const BATCH: usize = 4 * RECORD;
 
