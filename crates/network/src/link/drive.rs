@@ -287,7 +287,9 @@ mod tests {
     /// How a link ends whose other side takes so many bytes every eight seconds, with a patience of ten.
     async fn taken_every_eight_seconds(bytes: usize) -> Result<(), String> {
         let outbox = Outbox::new(Budget::new(1000), 10);
-        (0..200).for_each(|_| drop(outbox.push(1, Message::Relay(Box::new([0; PAYLOAD]))).unwrap()));
+        for _ in 0..200 {
+            outbox.push(1, Message::Relay(Box::new([0; PAYLOAD]))).unwrap();
+        }
         let (near, mut far) = duplex(CELL);
         let near = BufReader::new(near);
         let driver = drive(near, Decoder::default(), &outbox, Duration::from_secs(10), |_| ());
