@@ -1,7 +1,7 @@
 //! The in-circuit upgrade: the exchange, and the layers that it gives new keys. Whether the old ones are gone, and what leads to the new ones.
 
 use super::anywhere;
-use crate::case::Case;
+use crate::case::{Case, Leaves};
 use crate::probe::{Generator, Probe, step};
 use candor_onion::cell::{Command, PAYLOAD};
 use candor_onion::handshake::{
@@ -9,6 +9,7 @@ use candor_onion::handshake::{
 };
 use candor_onion::layer::{ClientLayer, Crypto, FreshKeys, RelayLayer};
 use candor_primitives::dh::dalek::X25519;
+use candor_primitives::hash::{Digest, Sha3_256, Sha256};
 use candor_primitives::kem::{Kem, libcrux, ml_kem};
 use candor_test_support::back_ends::{Draws, Twisted};
 use std::slice::from_ref;
@@ -17,12 +18,20 @@ type Cell = [u8; PAYLOAD];
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        anywhere("upgrade/tor1", |probe, _| upgrade(probe, ours, Crypto::Tor1), &[]),
-        anywhere("upgrade/cgo", |probe, _| upgrade(probe, ours, Crypto::Cgo), &[]),
+        anywhere("upgrade/tor1", |probe, _| upgrade(probe, ours, Crypto::Tor1), PADDING),
+        anywhere("upgrade/cgo", |probe, _| upgrade(probe, ours, Crypto::Cgo), PADDING),
         // Used alone, it leaves all of its secrets behind.
-        anywhere("upgrade/libcrux", |probe, _| upgrade(probe, libcrux, Crypto::Cgo), &[]),
+        anywhere("upgrade/libcrux", |probe, _| upgrade(probe, libcrux, Crypto::Cgo), PADDING),
     ]
 }
+
+/// Of the client's state, which holds the suite's number.
+const PADDING: &[Leaves] = &[
+    Leaves { step: "client's finish", stack: 8, heap: 0, names: &[], why: BESIDE_A_NUMBER },
+    Leaves { step: "client's whole part", stack: 8, heap: 8, names: &[], why: BESIDE_A_NUMBER },
+];
+const BESIDE_A_NUMBER: &str =
+    "bytes beside a number of one byte in what is moved, copied with whatever lay there before";
 
 fn ours(random: &Generator) -> Twisted<ml_kem::MlKem768, Draws<Generator>> {
     Twisted::new(ml_kem::MlKem768::new(), Draws(random.clone()))
@@ -52,13 +61,13 @@ fn upgrade<K: Kem + Clone>(probe: &mut Probe, kem: fn(&Generator) -> K, crypto: 
     let upgrade = Upgrade::new(kem(&random)).expect("it has a number");
     let (waiting, request) =
         step!(probe, "start", [upgrade: &Upgrade<K> = &upgrade], upgrade.start()).expect("a request");
-    probe.public(&request);
+    sent(probe, &request);
     let answer =
         step!(probe, "answer", [upgrade: &Upgrade<K> = &upgrade, request: &[u8] = &request], upgrade.answer(request))
             .expect("a good key");
     let (reply, at_relay) =
         step!(probe, "relay's finish", [answer: UpgradeAnswer = answer, chain: Chain = chain], answer.finish(chain));
-    probe.public(&reply);
+    answered(probe, crypto, &request, &reply);
     let at_client = step!(probe, "client's finish", [waiting: UpgradeClient<K> = waiting, chain: Chain = clients, reply: &[u8] = &reply], {
         waiting.finish(chain, reply)
     })
@@ -81,9 +90,48 @@ fn upgrade<K: Kem + Clone>(probe: &mut Probe, kem: fn(&Generator) -> K, crypto: 
     step!(probe, "drop keys", [fresh: &mut Option<[FreshKeys; 2]> = &mut fresh], *fresh = None);
     let mut upgraded = Some([at_relay, at_client]);
     step!(probe, "drop", [upgraded: &mut Option<[Upgraded; 2]> = &mut upgraded], *upgraded = None);
+
+    // The same as circuits do it: what is moved from one step to the next leaves no copy either.
+    let chains = [&ours, &theirs].map(|keys| Chain::new(keys, crypto.name(), length).expect("keys"));
+    let [of_client, of_relay] = chains;
+    let (waiting, request) = upgrade.start().expect("a request");
+    sent(probe, &request);
+    let (reply, at_relay) = step!(probe, "relay's whole part", [upgrade: &Upgrade<K> = &upgrade, request: &[u8] = &request, chain: Chain = of_relay, crypto: Crypto = crypto], {
+        upgrade.answer(request).and_then(|answer| {
+            let (reply, upgraded) = answer.finish(chain);
+            Ok((reply, (crypto.fresh(&upgraded.keys)?, upgraded.confirmation)))
+        })
+    }).expect("a good key");
+    answered(probe, crypto, &request, &reply);
+    let at_client = step!(probe, "client's whole part", [waiting: UpgradeClient<K> = waiting, chain: Chain = of_client, reply: &[u8] = &reply, crypto: Crypto = crypto], {
+        let finish: Box<dyn FnOnce(&[u8]) -> Result<Upgraded, candor_onion::Error>> = Box::new(move |reply| waiting.finish(chain, reply));
+        finish(reply).and_then(|upgraded| Ok((crypto.fresh(&upgraded.keys)?, upgraded.confirmation)))
+    })
+    .expect("a good answer");
+    probe.public(at_client.1.as_bytes());
+    drop((at_relay, at_client));
     passes_both_ways(probe, client, relay);
     step!(probe, "relay drops", [relay_end: &mut Option<RelayLayer> = &mut relay_end], *relay_end = None);
     step!(probe, "client drops", [client_end: &mut Option<ClientLayer> = &mut client_end], *client_end = None);
+}
+
+/// UPGRADE: a public key, whose hash is in the secret one as well (FIPS 203 §7.1).
+fn sent(probe: &mut Probe, request: &[u8]) {
+    probe.public(request);
+    probe.public(&Sha3_256::digest(&request[1..]));
+}
+
+/// The relay's UPGRADED, and the hash of the transcript.
+fn answered(probe: &mut Probe, crypto: Crypto, request: &[u8], reply: &[u8]) {
+    probe.public(reply);
+    let mut transcript = Sha256::new();
+    let ciphertext = &reply[..reply.len() - 32];
+    let label = crypto.name().as_bytes();
+    for part in [b"candor-upgrade-1/ML-KEM-768", &b"circuit upgrade"[..], label, request, ciphertext] {
+        transcript.update((part.len() as u64).to_be_bytes());
+        transcript.update(part);
+    }
+    probe.public(&transcript.finalize());
 }
 
 /// The handshake of a circuit: the client's keys and the relay's. `handshake.rs` looks at what it leaves.
