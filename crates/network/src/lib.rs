@@ -48,7 +48,7 @@ pub use monitor::{Monitor, MonitorConfig, Watched};
 pub use network_file::NetworkFile;
 pub use policy::Policy;
 pub use prefix::Prefix;
-pub use proxy::{Proxy, ProxyConfig, ProxyEvent, ProxyMetrics};
+pub use proxy::{ExitUpgrade, Proxy, ProxyConfig, ProxyEvent, ProxyMetrics};
 pub use relay::{NetworkLimits, Rate, Relay, RelayConfig, RelayCounts, RelayEvent, RelayHeld, RelayLimits};
 pub use relay_list::{ListedRelay, RelayList};
 pub use stream::CircuitStream;

@@ -58,8 +58,8 @@ pub struct ProxyConfig {
     pub hops: usize,
     /// The handshake with each.
     pub handshake: HandshakeType,
-    /// Experimental: ask each exit for an in-circuit upgrade ([`Circuit::extend_and_upgrade`](crate::Circuit::extend_and_upgrade)), and go on without if it has none.
-    pub upgrade: bool,
+    /// Experimental: whether the layer of each exit gets an in-circuit upgrade ([`Circuit::extend_and_upgrade`](crate::Circuit::extend_and_upgrade)).
+    pub upgrade: ExitUpgrade,
     /// The client's own choices.
     pub client: ClientOptions,
     /// Relays on a path may share a /16 (IPv6: /32), as they do where all are on one machine.
@@ -101,7 +101,7 @@ impl ProxyConfig {
             listen,
             hops: 3,
             handshake: HandshakeType::Hybrid768,
-            upgrade: false,
+            upgrade: ExitUpgrade::Never,
             client: ClientOptions::default(),
             test_network: false,
             state: None,
@@ -120,6 +120,19 @@ impl ProxyConfig {
             log: Arc::new(|_| {}),
         }
     }
+}
+
+/// What a proxy asks of its exits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExitUpgrade {
+    /// No upgrade.
+    #[default]
+    Never,
+    /// One, and it goes on without if the exit has none. Whoever ends circuits while they are upgraded, as a guard can, brings the proxy to such an exit in the end.
+    IfOffered,
+    /// One, and no exit that has none is used. Not after `ntor`, and not with one hop: nothing could be asked.
+    Always,
 }
 
 /// What happens at a proxy. Prints without targets and clients.

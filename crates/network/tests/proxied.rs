@@ -3,7 +3,9 @@
 mod town;
 
 use candor_network::proxy::socks::Reply;
-use candor_network::{Error, HandshakeType, ListedRelay, Policy, ProxyEvent, RelayKeys, RelayList, Target};
+use candor_network::{
+    Error, ExitUpgrade, HandshakeType, ListedRelay, Policy, ProxyConfig, ProxyEvent, RelayKeys, RelayList, Target,
+};
 use candor_onion::relay::message::EndReason;
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -67,15 +69,50 @@ async fn socks_and_http_carry_a_page_byte_for_byte() {
 async fn a_proxy_that_asks_for_upgrades_gets_them_of_exits_that_have_them_and_serves_through_others() {
     for has in [true, false] {
         let town = Town::with(|config| config.limits.circuit.upgrade = has).await;
-        let proxy = proxy(&town, |config| {
-            config.upgrade = true;
-            config.handshake = HandshakeType::NtorV3;
-        })
-        .await;
+        let proxy = proxy(&town, upgrading(ExitUpgrade::IfOffered)).await;
         serves(&town, proxy.addresses()[0], None).await;
         let metrics = proxy.metrics();
         assert_eq!((metrics.circuits_built, metrics.circuits_failed, metrics.upgrades), (1, 0, u64::from(has)));
     }
+}
+
+/// Any of the town's relays may be the exit; it is one that has upgrades, however often one has to be chosen, or none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_takes_no_exit_without_an_upgrade_serves_through_no_other() {
+    for has in [Some("cyd"), None] {
+        let town = Town::with(|config| config.limits.circuit.upgrade = config.name.as_deref() == has).await;
+        let proxy = proxy(&town, |config| {
+            upgrading(ExitUpgrade::Always)(config);
+            // Otherwise cyd may be the guard.
+            config.entries = vec!["ada".to_owned()];
+        })
+        .await;
+        let at = proxy.addresses()[0];
+        for login in [("one", ""), ("two", ""), ("three", "")] {
+            match has {
+                Some(_) => serves(&town, at, Some(login)).await,
+                None => {
+                    let (_, reply) = ask(at, Some(login), "127.0.0.1", town.target.address().port()).await;
+                    assert_ne!(reply, 0, "the stream is opened");
+                }
+            }
+        }
+        let metrics = proxy.metrics();
+        let circuits = if has.is_some() { 3 } else { 0 };
+        assert_eq!((metrics.circuits_built, metrics.upgrades), (circuits, circuits));
+        // The other relays are asked once, and again when there is a new list: one may have upgrades by then.
+        assert!(metrics.circuits_failed <= 3, "{metrics:?}");
+        proxy.know(list_of(&town));
+        if has.is_none() {
+            let (_, reply) = ask(at, None, "127.0.0.1", town.target.address().port()).await;
+            assert_ne!(reply, 0, "the stream is opened");
+            assert!(proxy.metrics().circuits_failed > metrics.circuits_failed, "nobody is asked again");
+        }
+    }
+}
+
+fn upgrading(upgrade: ExitUpgrade) -> impl FnOnce(&mut ProxyConfig) {
+    move |config| (config.upgrade, config.handshake, config.hops) = (upgrade, HandshakeType::NtorV3, 2)
 }
 
 /// Runs curl, if there is one; what it fetched.

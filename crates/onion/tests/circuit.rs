@@ -2,13 +2,16 @@
 //! cryptography.
 #![cfg(feature = "aws-lc")]
 
+use candor_onion::cell::Message;
 use candor_onion::circuit::{ClientAction, HopOptions, Limits, RelayAction, StreamId};
 use candor_onion::flow::MOST_UNACKNOWLEDGED;
 use candor_onion::handshake::*;
 use candor_onion::layer::Crypto;
 use candor_onion::relay::message::{Begin, EndReason};
 use paper::{Paper, bytes};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 mod paper;
@@ -237,5 +240,30 @@ fn targets_reach_the_exit_unchanged() {
         let stream = paper.client.begin(&target).unwrap();
         paper.run();
         assert_eq!(paper.exit_news.pop(), Some(RelayAction::Begin { stream, target }));
+    }
+}
+
+/// What `docs/upgrade.md` says that the agreement on an upgrade gives away: CREATE2 and CREATED2 pass the relay before the last.
+#[test]
+fn the_relay_before_sees_a_question_about_upgrades_and_its_answer_by_their_lengths() {
+    let lengths = |crypto, upgrade| {
+        let handshake = NtorV3Default::default();
+        let mut paper = Paper::relays(&handshake, 2);
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let tap = Rc::clone(&seen);
+        paper.wiretap = Some(Box::new(move |link, _, message| {
+            match &message {
+                Message::Create2(create) if link == 1 => tap.borrow_mut().push(create.onionskin().len()),
+                Message::Created2(created) if link == 1 => tap.borrow_mut().push(created.reply().len()),
+                _ => {}
+            }
+            vec![message]
+        }));
+        (0..2).for_each(|hop| paper.extend(&handshake, hop, HopOptions { crypto, fragments: false, upgrade }));
+        seen.take()
+    };
+    for crypto in [Crypto::Tor1, Crypto::Cgo] {
+        let longer = lengths(crypto, false).iter().map(|length| length + 3).collect::<Vec<_>>();
+        assert_eq!((lengths(crypto, true), longer.len()), (longer, 2), "{crypto:?}");
     }
 }

@@ -9,7 +9,7 @@ use candor_onion::relay::RelayCommand;
 use candor_onion::{Error, PeerMisbehaved};
 use candor_primitives::kem::KemError;
 use candor_primitives::kem::ml_kem::MlKem768;
-use hand::{asked, client_and_relay, relay_and_client};
+use hand::{Hand, asked, client_and_relay, relay_and_client};
 use paper::{Paper, Way, bytes};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -218,7 +218,7 @@ fn a_relay_that_does_not_answer_an_upgrade_is_named_in_time() {
 }
 
 /// Who has the handshake's keys, as somebody has who has recorded the cells and broken X25519, follows the layer up to each end's last cell under the old keys
-/// and no further.
+/// and no further. Who has the new ones reads on from there with a layer that has just been made: no digest, nonce or tag of the old one goes on.
 #[test]
 fn keys_of_the_handshake_read_no_cell_behind_the_upgrade() {
     for crypto in CRYPTOS {
@@ -245,8 +245,19 @@ fn keys_of_the_handshake_read_no_cell_behind_the_upgrade() {
         let cells = circuit.sent();
         assert_eq!(relay.read_all(&cells).unwrap().0, RelayCommand::BEGIN);
         assert_eq!(of_client.read_all(&cells), None, "{crypto:?}: the old keys read what the client sends");
+        let mut anew = [true, false].map(|of_client| Hand::reader(crypto, &upgraded.keys, of_client));
+        assert_eq!(
+            anew[0].read_all(&cells).unwrap().0,
+            RelayCommand::BEGIN,
+            "{crypto:?}: something of the old layer goes on"
+        );
         let cells = relay.cells(RelayCommand::END, 1, &[1]);
         assert_eq!(of_relay.read_all(&cells), None, "{crypto:?}: the old keys read what the relay sends");
+        assert_eq!(
+            anew[1].read_all(&cells).unwrap().0,
+            RelayCommand::END,
+            "{crypto:?}: something of the old layer goes on"
+        );
         circuit.deliver(cells);
         assert!(matches!(circuit.news(), Some(ClientAction::Ended { .. })));
     }

@@ -19,6 +19,7 @@ mod rsa;
 mod sm2;
 mod sm4;
 mod suite;
+mod upgrade;
 
 use crate::case::{Case, Expect, Leaves};
 use crate::probe::Probe;
@@ -41,6 +42,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(suite::cases());
     cases.extend(layer::cases());
     cases.extend(handshake::cases());
+    cases.extend(upgrade::cases());
     cases.extend(opaque::cases());
     cases.extend(gf2::cases());
     cases.extend(hqc::cases());

@@ -234,6 +234,9 @@ pub(crate) struct ProxyArguments {
     /// Experimental: ask each exit for an in-circuit upgrade, which gives its layer post-quantum keys behind relays of C tor's; exits that have none are used all the same
     #[arg(long)]
     pub(crate) upgrade: bool,
+    /// Experimental: the same, and use no exit that has none
+    #[arg(long)]
+    pub(crate) only_upgraded: bool,
     /// Seconds to wait for enough relays
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u16,

@@ -15,7 +15,7 @@ use super::{Stop, parent, runtime};
 use crate::Failure;
 use crate::cli::{OnionCommand, TargetArguments};
 use crate::output::{Talk, print};
-use candor_network::Target;
+use candor_network::{HandshakeType, Target};
 use serde_json::json;
 
 pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> {
@@ -31,6 +31,16 @@ pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> 
         OnionCommand::Target(arguments) => target(&arguments, talk),
         OnionCommand::Soak(arguments) => soak::execute(&arguments, talk),
         OnionCommand::Builder => builder::execute(),
+    }
+}
+
+/// Whether a circuit of so many relays by that handshake can have an in-circuit upgrade at all.
+fn can_be_upgraded(relays: usize, handshake: HandshakeType) -> Result<(), Failure> {
+    match relays > 1 && handshake != HandshakeType::Ntor {
+        true => Ok(()),
+        false => Err(Failure::Error(format!(
+            "--upgrade: expected a path of two relays or more, and another handshake than ntor; found {relays} by {handshake}"
+        ))),
     }
 }
 

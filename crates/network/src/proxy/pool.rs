@@ -3,6 +3,7 @@
 mod ahead;
 mod attempt;
 mod blame;
+mod making;
 mod turns;
 
 pub(super) use ahead::keep_ready;
@@ -11,7 +12,7 @@ pub(super) use attempt::Trial;
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
 use super::trouble::{Trouble, is_onion};
-use super::{Journal, ProxyConfig, ProxyEvent};
+use super::{ExitUpgrade, Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
 use crate::link::locked;
@@ -65,7 +66,9 @@ pub(super) struct Pool {
     even: Mutex<Even>,
     hops: usize,
     handshake: HandshakeType,
-    upgrade: bool,
+    upgrade: ExitUpgrade,
+    /// Exits that have said that they have no upgrade, where none is used without.
+    plain: Mutex<Vec<[u8; 32]>>,
     test_network: bool,
     entries: Vec<String>,
     reuse: Duration,
@@ -201,6 +204,7 @@ impl Pool {
             hops: config.hops,
             handshake: config.handshake,
             upgrade: config.upgrade,
+            plain: Mutex::default(),
             test_network: config.test_network,
             entries: config.entries.clone(),
             reuse: config.reuse,
@@ -224,6 +228,7 @@ impl Pool {
 
     pub(super) fn know(&self, relays: RelayList) {
         *locked(&self.relays) = Arc::new(relays);
+        locked(&self.plain).clear();
         self.changed.notify_one();
     }
 
@@ -451,7 +456,9 @@ impl Pool {
         let entries = list.called(&self.entries)?;
         let entries = (!self.entries.is_empty()).then_some(&entries[..]);
         let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
-        let Passed { exits: not_exits, spoilt, guards: doubted, .. } = passed;
+        let Passed { exits, spoilt, guards: doubted, .. } = passed;
+        let plain = locked(&self.plain).clone();
+        let not_exits = &[&exits[..], &plain].concat()[..];
         let wish = Wish { hops, handshake, host, port, test_network, not_exits, spoilt, doubted, absent, entries };
         let mut random = fresh()?;
         let at = self.clock.moment();
@@ -459,7 +466,7 @@ impl Pool {
         let day = list.signed_at().unwrap_or(at.now);
         let when = When { day, is_sure: is_even || list.signed_at().is_some(), instant: instant() };
         let chosen = locked(&self.guards).path(list.relays(), &wish, when, &mut random);
-        let (path, changed) = chosen?;
+        let (path, changed) = chosen.map_err(|error| making::without(error, plain.len()))?;
         // What a full disk did not take, it may take now.
         if changed || self.unsaved.load(Ordering::Relaxed) {
             self.save().await;
@@ -475,38 +482,6 @@ impl Pool {
         if let Ok(Err(error)) = written {
             self.journal.say(ProxyEvent::GuardsNotSaved { error });
         }
-    }
-
-    /// A circuit, and how long its link and each hop took.
-    async fn make(&self, relays: &[&ListedRelay]) -> Result<(Circuit, Vec<Duration>), Error> {
-        let Some((first, rest)) = relays.split_first() else {
-            return Err(Error::Path("a path has at least one relay".to_owned()));
-        };
-        let mut start = instant();
-        let mut lap = || {
-            let now = instant();
-            now - std::mem::replace(&mut start, now)
-        };
-        self.client.connect(first).await?;
-        let mut stages = vec![lap()];
-        let mut circuit = self.client.first_hop(first, self.handshake).await?;
-        stages.push(lap());
-        for (index, relay) in rest.iter().enumerate() {
-            match self.upgrade && index + 1 == rest.len() {
-                false => circuit.extend(relay, self.handshake).await?,
-                true => match circuit.extend_and_upgrade(relay, self.handshake).await {
-                    Err(Error::NoUpgrade { .. }) => {}
-                    upgraded => upgraded.map(|()| self.counters.upgrades.add(1))?,
-                },
-            }
-            stages.push(lap());
-        }
-        // Only whole circuits count, so that the stages can be added up.
-        let all = std::iter::once(&self.counters.link).chain(&self.counters.hops);
-        for (times, stage) in all.zip(&stages) {
-            times.took(*stage);
-        }
-        Ok((circuit, stages))
     }
 
     /// The circuits of the moment, the oldest first.

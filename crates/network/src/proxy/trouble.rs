@@ -86,6 +86,7 @@ impl Trouble {
                         | Error::Silent { .. }
                         | Error::Late { .. }
                         | Error::TooManyStreams
+                        | Error::NoUpgrade { .. }
                 )
             }
         }

@@ -16,9 +16,9 @@ use zeroize::Zeroizing;
 pub struct Keys(Stream);
 
 enum Stream {
-    /// HKDF-Expand with SHA-256.
-    Hkdf { prk: Zeroizing<[u8; 32]>, info: Info },
-    /// SHAKE-256, positioned at the first byte of the stream. Boxed, since its state is large. It wipes itself.
+    /// HKDF-Expand with SHA-256. In a box, like the other: what is moved leaves a copy behind.
+    Hkdf { prk: Box<Zeroizing<[u8; 32]>>, info: Info },
+    /// SHAKE-256, positioned at the first byte of the stream. It wipes itself.
     Shake(Box<Shake256Reader>),
 }
 
@@ -62,11 +62,11 @@ impl Keys {
     }
 
     pub(super) fn hkdf(prk: Zeroizing<[u8; 32]>, label: &'static [u8]) -> Self {
-        Self(Stream::Hkdf { prk, info: Info::Label(label) })
+        Self(Stream::Hkdf { prk: Box::new(prk), info: Info::Label(label) })
     }
 
     pub(super) fn hkdf_bound(prk: Zeroizing<[u8; 32]>, label: &'static [u8], hash: [u8; 32]) -> Self {
-        Self(Stream::Hkdf { prk, info: Info::LabelAndHash(label, hash) })
+        Self(Stream::Hkdf { prk: Box::new(prk), info: Info::LabelAndHash(label, hash) })
     }
 
     pub(super) fn shake(reader: Shake256Reader) -> Self {

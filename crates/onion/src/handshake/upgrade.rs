@@ -73,7 +73,8 @@ pub struct UpgradeAnswer {
     kem: &'static str,
     request: Vec<u8>,
     ct: Vec<u8>,
-    ss: SharedSecret,
+    // In a box, like the chain's secret: it goes from thread to thread.
+    ss: Box<SharedSecret>,
 }
 
 /// What both sides have in the end.
@@ -133,7 +134,7 @@ impl<K: Kem + Clone> Upgrade<K> {
             }
             let ek = self.kem.public_from_bytes(parts.rest())?;
             let mut ct = vec![0; K::CIPHERTEXT];
-            let ss = self.kem.encapsulate(&ek, &mut ct)?;
+            let ss = Box::new(self.kem.encapsulate(&ek, &mut ct)?);
             Ok(UpgradeAnswer { kem: K::NAME, request: request.to_vec(), ct, ss })
         })
     }

@@ -43,18 +43,19 @@ impl Hand {
 
     /// Somebody with the handshake's keys, who has recorded all cells; reads what the client sends, or what the relay sends.
     pub(crate) fn recorder(&self, of_client: bool) -> Self {
+        Self::reader(self.crypto, &self.keys, of_client)
+    }
+
+    /// Somebody who has just made a layer of these keys, and reads what the client sends, or what the relay sends.
+    pub(crate) fn reader(crypto: Crypto, keys: &Keys, of_client: bool) -> Self {
         // Keys can't be copied; a layer made of them can be made twice.
-        let material = self.keys.expand(self.crypto.key_length()).unwrap();
+        let material = keys.expand(crypto.key_length()).unwrap();
         let layer = match of_client {
-            true => Layer::Relay(RelayLayer::from_material(self.crypto, &material).unwrap()),
-            false => Layer::Client(ClientLayer::from_material(self.crypto, &material).unwrap()),
+            true => Layer::Relay(RelayLayer::from_material(crypto, &material).unwrap()),
+            false => Layer::Client(ClientLayer::from_material(crypto, &material).unwrap()),
         };
-        Self {
-            layer,
-            crypto: self.crypto,
-            fragments: Fragments::new(self.crypto.format(), true).with_upgrades(true),
-            keys: keys(),
-        }
+        let fragments = Fragments::new(crypto.format(), true).with_upgrades(true);
+        Self { layer, crypto, fragments, keys: self::keys() }
     }
 
     pub(crate) fn chain(&self) -> Chain {

@@ -1,6 +1,6 @@
 //! `candor onion fetch`.
 
-use super::directory;
+use super::{can_be_upgraded, directory};
 use crate::Failure;
 use crate::cli::{Cells, FetchArguments};
 use crate::output::Talk;
@@ -47,10 +47,8 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         }
     };
     let path = path(&list, arguments, &url, handshake)?;
-    if arguments.upgrade && (path.len() < 2 || handshake == HandshakeType::Ntor) {
-        return Err(Failure::Error(
-            "--upgrade: expected a path of two relays or more, and another handshake than ntor".to_owned(),
-        ));
+    if arguments.upgrade {
+        can_be_upgraded(path.len(), handshake)?;
     }
     let mut page = Page::new(arguments.output.as_deref())?;
     let options = ClientOptions {

@@ -1,12 +1,12 @@
 //! `candor onion proxy`.
 
-use super::{Stop, directory, metrics, runtime};
+use super::{Stop, can_be_upgraded, directory, metrics, runtime};
 use crate::Failure;
 use crate::cli::{Cells, ProxyArguments};
 use crate::output::{Talk, print};
 use candor_network::directory::Directory;
 use candor_network::tor::TorDirectory;
-use candor_network::{Crypto, HandshakeType, Proxy, ProxyConfig, RelayList};
+use candor_network::{Crypto, ExitUpgrade, HandshakeType, Proxy, ProxyConfig, RelayList};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -165,7 +165,14 @@ fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure
             "--entries: expected an Ed25519 identity of 64 hexadecimal digits, or $ and an RSA identity of 40; found `{name}`; in Tor names are anybody's"
         )));
     }
-    config.upgrade = arguments.upgrade;
+    config.upgrade = match (arguments.upgrade, arguments.only_upgraded) {
+        (_, true) => ExitUpgrade::Always,
+        (true, false) => ExitUpgrade::IfOffered,
+        (false, false) => ExitUpgrade::Never,
+    };
+    if config.upgrade != ExitUpgrade::Never {
+        can_be_upgraded(config.hops, config.handshake)?;
+    }
     config.client.crypto = match arguments.cells {
         Cells::Cgo => Crypto::Cgo,
         Cells::Tor1 => Crypto::Tor1,
@@ -197,16 +204,19 @@ mod tests {
         arguments: ProxyArguments,
     }
 
+    /// Why these words are refused; empty if they are not.
+    fn refused(words: &[&str]) -> String {
+        let line = Line::parse_from([&["candor"], words].concat());
+        match config(&line.arguments, Talk { quiet: true, verbose: false }) {
+            Ok(_) => String::new(),
+            Err(Failure::Error(why)) => why,
+            Err(_) => panic!("another failure"),
+        }
+    }
+
     #[test]
     fn in_a_network_of_c_tors_entries_are_identities() {
-        let refused = |entry: &str, source: [&str; 2]| {
-            let line = Line::parse_from(["candor", source[0], source[1], "--entries", entry]);
-            match config(&line.arguments, Talk { quiet: true, verbose: false }) {
-                Ok(_) => String::new(),
-                Err(Failure::Error(why)) => why,
-                Err(_) => panic!("another failure"),
-            }
-        };
+        let refused = |entry: &str, source: [&str; 2]| refused(&[source[0], source[1], "--entries", entry]);
         let tor = ["--tor-authority", "127.0.0.1:7000/F7FB9FD1811AE912462DC8982B2181338516466F"];
         for entry in ["aB".repeat(32), format!("${}", "aB".repeat(20))] {
             assert_eq!(refused(&entry, tor), "");
@@ -216,6 +226,23 @@ mod tests {
         {
             assert!(refused(&entry, tor).contains(&format!("found `{entry}`; in Tor names are anybody's")), "{entry}");
             assert_eq!(refused(&entry, ["--relays", "list"]), "", "of our own networks names will do");
+        }
+    }
+
+    /// A proxy goes on without where an exit has no upgrade. It must not do so with every exit because of what it was told at the start.
+    #[test]
+    fn an_upgrade_that_no_circuit_can_have_is_refused() {
+        for (words, found) in [
+            (&["--handshake", "ntor"][..], "found 3 by ntor"),
+            (&["--hops", "1", "--handshake", "ntor-v3"], "found 1 by ntor-v3"),
+            (&["--hops", "2", "--handshake", "ntor-v3"], ""),
+            (&[], ""),
+        ] {
+            for asked in ["--upgrade", "--only-upgraded"] {
+                let with = refused(&[&["--relays", "list", asked], words].concat());
+                assert!(with.contains(found) && with.is_empty() == found.is_empty(), "{with}");
+            }
+            assert_eq!(refused(&[&["--relays", "list"], words].concat()), "");
         }
     }
 }
