@@ -19,7 +19,6 @@ use judge::Outcome;
 use lines::{Line, lines};
 use report::{Report, Row, parse_report, under};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -67,12 +67,13 @@ pub(crate) const OTHER_WORK: &str = ", other work";
 const FAILED: &str = "failed-work";
 
 /// Lints of a row that say whom it compares with and whether its work failed, and of a task, that processes died: each in words for a source.
-const MARKS: [(&str, &str); 5] = [
+const MARKS: [(&str, &str); 6] = [
     ("old-peer", ", old peer"),
     ("peer-not-at-its-best", ", peer not at its best"),
     ("unlike-conditions", ", unlike conditions"),
     (FAILED, ", work failed"),
     ("process-lost", ", a process was lost"),
+    ("mostly-waiting", ", mostly waiting"),
 ];
 
 /// What stands behind a row of transfers that a claim can't rest on, by the seconds from which one can.
