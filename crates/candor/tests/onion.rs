@@ -430,6 +430,7 @@ fn a_soak_carries_what_it_was_asked_to_and_says_what_became_of_it() {
     assert_eq!((number("/circuits/failures"), number("/streams/failures")), (0, 0), "{summary}");
     assert!(number("/circuits/attempts") > 4, "circuits come and go: {summary}");
     assert!(number("/streams/attempts") > 12 && number("/bytes") > 10_000, "{summary}");
+    assert!(summary["streams"]["at_once_mean"].as_f64().unwrap() > 6.0, "{summary}");
     let bound = summary["circuits"]["failures_at_most"].as_f64().unwrap();
     assert!((bound - 3.0 / number("/circuits/attempts") as f64).abs() < 1e-9, "{summary}");
     let relays: Vec<&str> =
@@ -442,6 +443,33 @@ fn a_soak_carries_what_it_was_asked_to_and_says_what_became_of_it() {
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&output.stderr).contains(why), "{output:?}");
     }
+}
+
+/// A process by the beginning of its arguments, among the children of another.
+fn child_of(parent: u32, arguments: &[&str]) -> Option<u32> {
+    let wanted: String = arguments.iter().map(|argument| format!("{argument}\0")).collect();
+    let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers.into_iter().find(|number: &u32| {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{number}/{name}")).unwrap_or_default();
+        let is_child = read("status").lines().any(|line| line == format!("PPid:\t{parent}"));
+        is_child && read("cmdline").split_once('\0').is_some_and(|(_, rest)| rest.starts_with(&wanted))
+    })
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_soak_whose_relay_dies_has_failed_and_says_which() {
+    let mut soak = soak(&["--circuits", "2", "--streams", "4", "--for", "2m"]);
+    let mut child = soak.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut talk = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(talk.any(|line| line.contains(" circuits and ")), "it ended early");
+    let middle = child_of(child.id(), &["onion", "relay", "--name", "middle"]).expect("the middle relay is a child");
+    assert!(Command::new("kill").args(["-KILL", &middle.to_string()]).status().unwrap().success());
+    let rest: Vec<String> = talk.collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("middle ended (signal: 9")), "{rest:?}");
+    assert!(serde_json::from_slice::<serde_json::Value>(&output.stdout).is_ok(), "the summary is there all the same");
 }
 
 #[test]

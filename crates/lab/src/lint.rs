@@ -155,6 +155,13 @@ pub const LINTS: &[Explanation] = &[
         then: "Trust no difference smaller than the row's floor, which contains the asking. A larger --budget makes epochs longer and the share smaller. Trust no program that you have not read.",
     },
     Explanation {
+        name: "mostly-waiting",
+        fires: "the processes that do a subject's work compute in less than a tenth of its time",
+        why: "C tor's relays took 51 ms for a circuit and computed in 1.7 of them, ours 0.9 and 0.7. Its scheduler writes every ten milliseconds, and its sockets hold back what follows a cell that \
+              nobody answers until the other kernel's delayed acknowledgement, 40 ms later. A ratio of 59 said nothing of what a circuit costs.",
+        then: "Read the table of CPU times, and find out what is waited for: a timer, an acknowledgement, the other end.",
+    },
+    Explanation {
         name: "process-lost",
         fires: "a worker process died before it had measured",
         why: "A process without a result might have had any: the interval is wide enough for each of them below all others and above. A subject that sometimes crashes is a finding in itself.",

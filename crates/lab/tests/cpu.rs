@@ -55,6 +55,22 @@ fn a_task_with_cpu_times_is_two_tables_and_each_has_its_verdict() {
 }
 
 #[test]
+fn a_row_that_waits_most_of_its_time_says_so_and_one_that_computes_does_not() {
+    let waiting = |cpu_of_peer: u64| {
+        let mut run = run();
+        for block in &mut run.blocks {
+            block.cpu_ns.get_mut("peer").unwrap().iter_mut().for_each(|ns| *ns = cpu_of_peer);
+        }
+        let lints = Report::of(&run).lints.into_iter().filter(|lint| lint.name == "mostly-waiting");
+        lints.map(|lint| (lint.task, lint.subject, lint.text)).collect::<Vec<_>>()
+    };
+    let [(task, subject, text)] = &waiting(34_000)[..] else { panic!("one row waits") };
+    assert_eq!((task.as_str(), subject.as_str()), ("t", "peer"), "the table of times, and not that of CPU times");
+    assert!(text.contains(" 3.4 % of the time"), "{text}");
+    assert_eq!(waiting(150_000), []);
+}
+
+#[test]
 fn a_task_of_which_nobody_tells_cpu_times_is_one_table() {
     let mut run = run();
     run.tasks[0].plan.as_mut().unwrap().cpu = false;

@@ -13,9 +13,14 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 
 /// The first line that it prints, if it succeeds.
 pub(crate) fn says(path: &Path, argument: &str, libraries: Option<&Path>) -> Option<String> {
+    says_all(path, argument, libraries)?.lines().next().map(str::to_owned)
+}
+
+/// All that it prints, if it succeeds.
+pub(crate) fn says_all(path: &Path, argument: &str, libraries: Option<&Path>) -> Option<String> {
     let mut command = Command::new(path);
     command.arg(argument).stdin(Stdio::null());
     command.envs(libraries.map(|libraries| (OsStr::new("LD_LIBRARY_PATH"), libraries)));
     let output = command.output().ok().filter(|output| output.status.success())?;
-    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }

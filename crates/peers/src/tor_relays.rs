@@ -3,7 +3,7 @@
 //! What a relay is (its address, identities and onion key) is read from the files that it writes. The kernel of a measurement is then the same for all: a
 //! client that knows three relays.
 
-use crate::program::{on_path, says};
+use crate::program::{on_path, says_all};
 use crate::shared_object::find::shown;
 use candor_lab::{Provenance, Refusal, objects};
 use std::env;
@@ -27,7 +27,7 @@ const HOW: &str = "apt install tor (0.4.9 or later), or name the program by CAND
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A relay that nobody lists. `NumCPUs 1` beside tor's main thread, which carries all cells.
+/// A relay that nobody lists. Beside tor's main thread, which carries all cells, `NumCPUs 1` makes two workers, the fewest it has.
 const CONFIGURATION: &str = "
 DirAuthority nobody orport=1 no-v2 v3ident=FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF 127.0.0.1:1 FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF
 TestingTorNetwork 1
@@ -52,7 +52,7 @@ Log notice stdout
 /// What decides when a relay of C tor's writes cells to which connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// By what the kernel's buffers hold, every ten milliseconds: the default on Linux.
+    /// By what the kernel's buffers hold, at once and then no more often than every ten milliseconds: the default on Linux.
     Kist,
     /// The same without asking the kernel.
     KistLite,
@@ -80,6 +80,8 @@ impl Scheduler {
 pub struct Tor {
     path: PathBuf,
     version: String,
+    /// The OpenSSL that it runs on, which does its TLS and most of its cryptography.
+    openssl: Option<String>,
 }
 
 /// The program on this machine, or why there is none to measure. Looked for once.
@@ -102,9 +104,9 @@ impl Tor {
                 .or_else(unpacked)
                 .ok_or_else(|| Refusal::new(format!("is not on this machine: {HOW}")))?,
         };
-        let said = says(&path, "--version", None).unwrap_or_default();
-        let version = version(&said).map_err(Refusal::new)?;
-        Ok(Self { path, version })
+        let said = says_all(&path, "--version", None).unwrap_or_default();
+        let version = version(said.lines().next().unwrap_or_default()).map_err(Refusal::new)?;
+        Ok(Self { path, version, openssl: openssl(&said) })
     }
 
     /// `tor-0.4.9.11`.
@@ -120,7 +122,7 @@ impl Tor {
         Provenance {
             build: Some(format!("as found in {}", shown(&program))),
             object_sha256: objects::sha256(&program),
-            arm: Some("chosen by OpenSSL at run time".into()),
+            arm: Some(format!("chosen by {} at run time", self.openssl.as_deref().unwrap_or("OpenSSL"))),
             ..Provenance::of("tor", &self.version, timed)
         }
     }
@@ -138,6 +140,13 @@ fn unpacked() -> Option<PathBuf> {
     let targets = program.ancestors().skip(2).take(2).map(Path::to_path_buf).chain([PathBuf::from("target")]);
     let mut programs = targets.map(|target| target.join(UNPACKED));
     programs.find(|path| path.is_file())
+}
+
+/// `OpenSSL 3.0.22`, from all that `tor --version` says.
+fn openssl(said: &str) -> Option<String> {
+    let (_, rest) = said.split_once("OpenSSL ")?;
+    let version: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || ".-".contains(*c)).collect();
+    (!version.is_empty()).then(|| format!("OpenSSL {version}"))
 }
 
 /// From the first line of `tor --version`. CGO came with 0.4.9.
@@ -222,8 +231,9 @@ impl Started {
     fn new(tor: &Tor, scheduler: Scheduler, folder: PathBuf) -> io::Result<Self> {
         let at = |name: &str| folder.join(name);
         let configuration = format!(
-            "DataDirectory {}{CONFIGURATION}Schedulers {}\n__OwningControllerProcess {}\n",
+            "DataDirectory {}{CONFIGURATION}PidFile {}\nSchedulers {}\n__OwningControllerProcess {}\n",
             at("data").display(),
+            at("pid").display(),
             scheduler.name(),
             std::process::id()
         );
@@ -244,9 +254,9 @@ impl Started {
         let since = Instant::now();
         let mut relay = self.0;
         loop {
-            if let Some(facts) = facts(&relay.folder) {
+            if let Some((facts, process)) = facts(&relay.folder).zip(process(&relay.folder)) {
                 relay.facts = facts;
-                return Ok(relay);
+                return is_the_started(process, relay.child.id()).map(|()| relay);
             }
             match relay.child.try_wait() {
                 Ok(None) if since.elapsed() < PATIENCE => sleep(PAUSE),
@@ -255,6 +265,21 @@ impl Started {
                 Err(error) => return Err(format!("tor can't be waited for: {error}")),
             }
         }
+    }
+}
+
+/// The number of the process that tor is, as it writes it.
+fn process(folder: &Path) -> Option<u32> {
+    fs::read_to_string(folder.join("pid")).ok()?.trim().parse().ok()
+}
+
+/// The CPU time of a script that waits for tor would be told as tor's.
+fn is_the_started(process: u32, started: u32) -> Result<(), String> {
+    match process == started {
+        true => Ok(()),
+        false => Err(format!(
+            "tor is process {process}, and {started} was started: a script named by {VARIABLE} must `exec` tor, so that its CPU time is tor's"
+        )),
     }
 }
 
@@ -305,6 +330,25 @@ mod tests {
         for other in ["Tor version 0.4.8.16.", "tor 0.4.9.11", ""] {
             assert!(version(other).unwrap_err().contains("0.4.9 or later"), "{other}");
         }
+    }
+
+    #[test]
+    fn a_script_that_waits_for_tor_is_not_tor() {
+        let folder = env::temp_dir().join(format!("candor-tor-pid-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        assert_eq!(process(&folder), None);
+        fs::write(folder.join("pid"), "4243\n").unwrap();
+        assert_eq!(process(&folder), Some(4243));
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(is_the_started(4243, 4243), Ok(()));
+        assert!(is_the_started(4243, 4242).unwrap_err().contains("must `exec` tor"));
+    }
+
+    #[test]
+    fn the_openssl_below_tor_is_read_from_what_tor_says() {
+        let said = "Tor version 0.4.9.11.\nTor is running on Linux with Libevent 2.1.12-stable, OpenSSL 3.0.22, Zlib 1.2.13, and Glibc 2.36 as libc.\n";
+        assert_eq!(openssl(said).as_deref(), Some("OpenSSL 3.0.22"));
+        assert_eq!((openssl("Tor version 0.4.9.11."), openssl("with OpenSSL , Zlib")), (None, None));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Row {
     pub(crate) marks: String,
     /// Whether a lint says that the subject and the baseline do not do the same work.
     pub(crate) differs: bool,
+    /// How many seconds a transfer lasted, where the task says so.
+    pub(crate) transfer: Option<f64>,
 }
 
 /// A report, as far as bars are concerned.
@@ -65,13 +67,18 @@ pub(crate) const OTHER_WORK: &str = ", other work";
 const FAILED: &str = "failed-work";
 
 /// Lints of a row that say whom it compares with and whether its work failed, and of a task, that processes died: each in words for a source.
-const MARKS: [(&str, &str); 5] = [
+const MARKS: [(&str, &str); 6] = [
     ("old-peer", ", old peer"),
     ("peer-not-at-its-best", ", peer not at its best"),
     ("unlike-conditions", ", unlike conditions"),
     (FAILED, ", work failed"),
     ("process-lost", ", a process was lost"),
+    ("mostly-waiting", ", mostly waiting"),
 ];
+
+/// What stands behind a row of transfers that a claim can't rest on, by the seconds from which one can.
+const SHORT: &str = ", short transfers";
+const LONG_TRANSFER: f64 = 60.0;
 
 /// A source with what its run was made under.
 pub(crate) fn under(source: &str, conditions: &BTreeMap<String, String>) -> String {
@@ -106,12 +113,18 @@ pub(crate) fn parse_report(json: &str) -> Result<Report, Failure> {
     let features = report.pointer("/machine/features").and_then(Value::as_array);
     let features = features.into_iter().flatten().filter_map(Value::as_str);
     let features: Rc<[String]> = features.map(str::to_owned).collect();
+    let tasks = report.get("tasks").and_then(Value::as_array);
+    let transfers: BTreeMap<&str, f64> = tasks
+        .into_iter()
+        .flatten()
+        .filter_map(|task| Some((task.get("task")?.as_str()?, transfer(task.get("what")?.as_str()?)?)))
+        .collect();
     let is_candors = |task: &str, subject: &str| {
         let of = |row: &&Value| [("task", task), ("subject", subject)].iter().all(|(key, name)| row[*key] == *name);
         is_ours(subject) || rows.iter().filter(of).any(|row| library(row) == Some("candor"))
     };
     let parsed: Vec<(Row, String)> =
-        rows.iter().filter_map(|row| parse_row([run, date, cpu], &features, row, lints)).collect();
+        rows.iter().filter_map(|row| parse_row([run, date, cpu], &features, row, lints, &transfers)).collect();
     let beside_a_peer = parsed.iter().filter(|(row, _)| row.is_ours && !is_candors(&row.task, &row.baseline));
     let turned = beside_a_peer.map(|(row, marks)| row.turned(marks)).collect();
     let rows = parsed.into_iter().map(|(row, _)| row).collect();
@@ -128,13 +141,26 @@ fn machine(machine: &Value) -> String {
     [text("cpu"), cpus, guest, text("os")].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// The seconds that a transfer lasts, by the words of its task.
+fn transfer(what: &str) -> Option<f64> {
+    let (_, rest) = what.split_once("a transfer of ")?;
+    let (seconds, _) = rest.split_once(" s")?;
+    seconds.parse().ok().filter(|seconds: &f64| seconds.is_finite())
+}
+
 fn library(row: &Value) -> Option<&str> {
     row.pointer("/provenance/library").and_then(Value::as_str)
 }
 
 /// A row, and what a reader must know of its baseline. Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
 /// processes) is one, and nothing can be told from it.
-fn parse_row(of_run: [&str; 3], features: &Rc<[String]>, row: &Value, lints: &[Value]) -> Option<(Row, String)> {
+fn parse_row(
+    of_run: [&str; 3],
+    features: &Rc<[String]>,
+    row: &Value,
+    lints: &[Value],
+    transfers: &BTreeMap<&str, f64>,
+) -> Option<(Row, String)> {
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     let (task, subject, baseline) = (text("task")?, text("subject")?, text("baseline")?);
@@ -159,8 +185,10 @@ fn parse_row(of_run: [&str; 3], features: &Rc<[String]>, row: &Value, lints: &[V
         verdict: text("verdict").unwrap_or_default(),
     };
     let is_ours = library(row) == Some("candor") || is_ours(&subject);
-    let features = Rc::clone(features);
-    Some((Row { run, date, cpu, features, task, subject, baseline, found, is_ours, marks, differs }, of_baseline))
+    let (features, transfer) = (Rc::clone(features), transfers.get(task.as_str()).copied());
+    let marks = transfer.filter(|seconds| *seconds < LONG_TRANSFER).map_or(marks.clone(), |_| marks + SHORT);
+    let row = Row { run, date, cpu, features, task, subject, baseline, found, is_ours, marks, differs, transfer };
+    Some((row, of_baseline))
 }
 
 /// How the names of our own subjects begin: on our arms, on other people's back ends, the parts of a handshake alone, and the scheme that we keep to show

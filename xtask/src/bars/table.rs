@@ -25,10 +25,13 @@ pub(crate) enum Asks {
         wanted: Wanted,
         stretch: Option<f64>,
         rule: Rule,
-        /// Patterns of subjects that a run must have of the task, so that its best peer is the best of them: without one of these nothing can be told.
+        /// Patterns of subjects that a run must have of the task, so that its best peer is the best of them, or each of several was asked: without one of these
+        /// nothing can be told.
         peers: Vec<String>,
         /// Instructions that the CPU must not have, by their name in run files: with them a peer takes another path than the bar is about.
         without: Option<String>,
+        /// The fewest seconds that a transfer must last, by the words of its task: a shorter one tells nothing of a bar about long ones.
+        transfer: Option<f64>,
     },
     /// A number that a command prints, entered by hand with its evidence.
     Figure {
@@ -60,6 +63,7 @@ const RATIO_FIELDS: &[&str] = &[
     "rule",
     "peers",
     "without",
+    "transfer-at-least",
 ];
 const FIGURE_FIELDS: &[&str] =
     &["issue", "what", "kind", "command", "unit", "at-least", "at-most", "measured", "run", "evidence"];
@@ -122,7 +126,11 @@ impl Fields<'_> {
         };
         let subject = self.must("subject")?;
         let peers = match self.table.is_some_and(|table| table.contains_key("peers")) {
-            true if subject != BEST_PEER => return Err(format!("`peers` goes with the subject `{BEST_PEER}` only")),
+            true if subject != BEST_PEER && !subject.contains('*') => {
+                return Err(format!(
+                    "`peers` goes with `{BEST_PEER}` or a pattern of subjects, and `{subject}` is one name"
+                ));
+            }
             true => self.texts("peers")?,
             false => Vec::new(),
         };
@@ -135,6 +143,7 @@ impl Fields<'_> {
             rule,
             peers,
             without: self.text("without")?,
+            transfer: self.number("transfer-at-least")?,
         })
     }
 
@@ -249,6 +258,7 @@ mod tests {
             (format!("{ratio}at-least = 1\nrule = \"far\"\n"), "far"),
             (format!("{figure}at-most = 1\nmeasured = 1\n"), "evidence"),
             (format!("{ratio}at-least = 1\npeers = [\"p\"]\n"), "best-peer"),
+            (format!("{ratio}at-least = 1\ntransfer-at-least = \"60\"\n"), "not a number"),
             (format!("{}at-least = 1\npeers = []\n", ratio.replace("\"s\"", "\"best-peer\"")), "peers"),
             ("kind = \"wish\"\n".to_owned(), "wish"),
         ] {

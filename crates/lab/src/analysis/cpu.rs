@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 /// How the name of the second task ends.
 const CPU: &str = "/cpu";
 
+/// The name of a task's second table.
+pub(super) fn second_of(task: &str) -> String {
+    format!("{task}{CPU}")
+}
+
 /// The run with the second tasks, each behind the first.
 pub(super) fn beside_times(run: &Run) -> Cow<'_, Run> {
     let has_cpu = |task: &TaskRecord| task.plan.as_ref().is_some_and(|plan| plan.cpu);
@@ -23,7 +28,7 @@ pub(super) fn beside_times(run: &Run) -> Cow<'_, Run> {
         .flatten()
         .collect();
     for task in run.tasks.iter().filter(|task| has_cpu(task)) {
-        let (name, second) = (&task.task, format!("{}{CPU}", task.task));
+        let (name, second) = (&task.task, second_of(&task.task));
         let subjects = run.subjects.iter().filter(|subject| subject.task == *name);
         both.subjects.extend(subjects.map(|subject| SubjectRecord {
             task: second.clone(),
@@ -40,7 +45,7 @@ pub(super) fn beside_times(run: &Run) -> Cow<'_, Run> {
 
 fn of_task(task: &TaskRecord) -> TaskRecord {
     TaskRecord {
-        task: format!("{}{CPU}", task.task),
+        task: second_of(&task.task),
         what: format!(
             "CPU time, of the processes that do the work and of no others, in the same epochs: {}",
             task.what

@@ -1,5 +1,6 @@
 //! Which lints fire on a run.
 
+use super::cpu::second_of;
 use super::{Report, Row};
 use crate::lint::{LINTS, Lint};
 use crate::newest::newer_than;
@@ -13,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// So many values that are exactly the same are no accident.
 pub(super) const ALIKE: usize = 3;
+
+/// Below this part of its time in which it computes, a row's time is that of waiting.
+const MOSTLY_WAITING: f64 = 0.1;
 
 /// So many processes have no common median by chance.
 const MANY: usize = 6;
@@ -108,6 +112,13 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
             );
             add("failed-work", &task.task, &row.subject, text);
         }
+        if let Some(share) = computing(report, &task.task, row).filter(|share| *share < MOSTLY_WAITING) {
+            let text = format!(
+                "the processes that do the work compute in {:.1} % of the time; for the rest, something is waited for",
+                share * 100.0
+            );
+            add("mostly-waiting", &task.task, &row.subject, text);
+        }
         if row.verdict == Verdict::Control {
             continue; // the same library as the baseline, which has its own row
         }
@@ -158,6 +169,14 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     }
     lints.extend(super::imported::lints(run));
     lints
+}
+
+/// The part of a row's time in which the processes that do its work compute, by the second table of its task. More than one, if several do at once.
+fn computing(report: &Report, task: &str, row: &Row) -> Option<f64> {
+    let second = second_of(task);
+    let beside = report.tasks.iter().find(|other| other.task == second)?;
+    let cpu = beside.rows.iter().find(|other| other.subject == row.subject)?;
+    (row.median_ns > 0.0).then(|| cpu.median_ns / row.median_ns)
 }
 
 /// How far the medians of a row's processes lie apart, if a clock gave them and there are enough.

@@ -3,7 +3,7 @@
 //! `ratio` says how many times faster the baseline is than the subject; above 1, the baseline is faster. `low` and `high` are
 //! null if there were too few processes for an interval, `floor` if there was no control.
 //!
-//! `cpu` is the kind of CPU, as it stands in names of runs; `machine` says more.
+//! `tasks` says of each task what exactly is done. `cpu` is the kind of CPU, as it stands in names of runs; `machine` says more.
 //!
 //! Quantities have rows of their own, with `quantity`, `value` and `unit` instead of a time, a ratio and a verdict. Those of an import that stand in a run's table
 //! have `run`, the import's file.
@@ -32,6 +32,7 @@ fn object(report: &Report, claims: &[Beside]) -> Value {
         "commit": report.commit,
         "cpu": report.machine.short_name(),
         "machine": report.machine,
+        "tasks": report.tasks.iter().map(|task| json!({ "task": task.task, "what": task.what })).collect::<Vec<_>>(),
         "rows": report.tasks.iter().flat_map(rows).collect::<Vec<_>>(),
         "refusals": refusals.collect::<Vec<_>>(),
         "lints": lints.collect::<Vec<_>>(),

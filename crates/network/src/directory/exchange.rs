@@ -5,10 +5,14 @@ use crate::Error;
 use crate::http::{self, Url};
 use hyper::Request;
 use hyper::body::Bytes;
+#[cfg(feature = "tor")]
+use hyper::header::IF_MODIFIED_SINCE;
 use hyper::header::IF_NONE_MATCH;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+#[cfg(feature = "tor")]
+use std::time::SystemTime;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -31,6 +35,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// Whether there is nothing newer than what was asked for.
+    #[cfg(feature = "tor")]
+    pub(crate) fn is_not_modified(&self) -> bool {
+        self.status == 304
+    }
+
     /// The body, if the status is 200.
     pub(crate) fn success(self, url: &Url) -> Result<Self, Error> {
         match self.status {
@@ -80,10 +90,14 @@ pub(super) async fn post(to: &DirectoryAddress, below: &str, body: Bytes) -> Res
     exchange(&url, Request::post(url.path()), body, MOST_REASON, &AtomicUsize::new(0)).await?.success(&url)
 }
 
-/// Asks for a URL of another kind of directory; takes no more than `most` bytes.
+/// Asks for a URL of another kind of directory, unless what is there is older than that; takes no more than `most` bytes.
 #[cfg(feature = "tor")]
-pub(crate) async fn fetch(url: &Url, most: usize) -> Result<Reply, Error> {
-    exchange(url, Request::get(url.path()), Bytes::new(), most, &AtomicUsize::new(0)).await
+pub(crate) async fn fetch(url: &Url, since: Option<SystemTime>, most: usize) -> Result<Reply, Error> {
+    let mut request = Request::get(url.path());
+    if let Some(since) = since {
+        request = request.header(IF_MODIFIED_SINCE, httpdate::fmt_http_date(since));
+    }
+    exchange(url, request, Bytes::new(), most, &AtomicUsize::new(0)).await
 }
 
 /// Publishes a document to another kind of directory.

@@ -13,7 +13,9 @@ use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::{Connected, EndReason};
 use http_body_util::{Either, Empty};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, DATE, EXPIRES, HOST, USER_AGENT};
+use hyper::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, DATE, EXPIRES, HOST, IF_MODIFIED_SINCE, LAST_MODIFIED, USER_AGENT,
+};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -21,6 +23,7 @@ use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -67,7 +70,7 @@ async fn pass(
     connections: &Mutex<JoinSet<()>>,
 ) -> Result<Answer, Infallible> {
     let Some(path) = document(&request) else { return Ok(refusal(StatusCode::NOT_FOUND)) };
-    let fetched = timeout(relay.limits.connect, fetch(from, path, connections)).await;
+    let fetched = timeout(relay.limits.connect, fetch(from, path, since(&request), connections)).await;
     Ok(match fetched {
         Ok(Ok(answer)) => shown(answer),
         Ok(Err(_)) => refusal(StatusCode::BAD_GATEWAY),
@@ -85,28 +88,34 @@ fn document(request: &Request<Incoming>) -> Option<&str> {
         .then_some(path)
 }
 
-/// Asks the directory for a document. The head of its answer has come; the body follows over a connection that is among those.
+/// The time after which a document must be of interest to whoever asks, if that is said in a way that can be read. Clients of C tor's say it of each consensus, and most of what they would fetch they have.
+fn since(request: &Request<Incoming>) -> Option<SystemTime> {
+    httpdate::parse_http_date(request.headers().get(IF_MODIFIED_SINCE)?.to_str().ok()?).ok()
+}
+
+/// Asks the directory for a document, unless it is older than that. The head of its answer has come; the body follows over a connection that is among those.
 async fn fetch(
     from: SocketAddr,
     path: &str,
+    since: Option<SystemTime>,
     connections: &Mutex<JoinSet<()>>,
 ) -> Result<Response<Incoming>, Box<dyn StdError + Send + Sync>> {
     let tcp = TcpStream::connect(from).await?;
     let (mut sender, connection) = http::client().handshake(TokioIo::new(tcp)).await?;
     locked(connections).spawn(async move { drop(connection.await) });
-    let request = Request::get(path)
-        .header(HOST, from.to_string())
-        .header(USER_AGENT, "candor")
-        .header(CONNECTION, "close")
-        .body(Empty::<Bytes>::new())?;
-    Ok(sender.send_request(request).await?)
+    let mut request =
+        Request::get(path).header(HOST, from.to_string()).header(USER_AGENT, "candor").header(CONNECTION, "close");
+    if let Some(since) = since {
+        request = request.header(IF_MODIFIED_SINCE, httpdate::fmt_http_date(since));
+    }
+    Ok(sender.send_request(request.body(Empty::<Bytes>::new())?).await?)
 }
 
 /// What a client hears of an answer: not what the directory says of the relay, such as its address.
 fn shown(answer: Response<Incoming>) -> Answer {
     let (mut head, body) = answer.into_parts();
     let mut kept = hyper::HeaderMap::new();
-    for name in [CONTENT_TYPE, CONTENT_ENCODING, DATE, EXPIRES] {
+    for name in [CONTENT_TYPE, CONTENT_ENCODING, DATE, EXPIRES, LAST_MODIFIED] {
         kept.extend(head.headers.remove(&name).map(|value| (name, value)));
     }
     let mut shown = Response::new(Either::Left(body));

@@ -4,6 +4,7 @@ use super::TorAuthority;
 use super::list;
 use crate::clock::Clock;
 use crate::directory::exchange;
+use crate::http::Url;
 use crate::keys::random;
 use crate::link::locked;
 use crate::{Crypto, Error, RelayList};
@@ -15,7 +16,7 @@ use candor_tor_directory::{
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 
 /// Microdescriptors asked for at a time, as many as C tor's clients ask for.
@@ -25,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Percent of the bandwidth in each position of which microdescriptors must be known. The rest may be missing, as with C tor (`min_paths_for_circs_pct` and what it multiplies);
 /// who keeps back so little chooses nobody's path.
 const ENOUGH: u64 = 95;
+
+/// How long after its beginning a consensus is certainly not modified any more, in seconds, or half its freshness if that is less; C tor's clients say the same.
+const UNMODIFIED: u64 = 180;
 
 /// Tor's directory.
 pub struct TorDirectory {
@@ -104,8 +108,9 @@ impl TorDirectory {
             if is_fresh(&newest) || (holds && answered) {
                 break;
             }
-            match in_time(authority, self.fetch(authority)).await {
-                Ok(consensus) => {
+            match in_time(authority, self.fetch(authority, newest.as_deref())).await {
+                Ok(None) => answered = true,
+                Ok(Some(consensus)) => {
                     answered = true;
                     if newest.as_ref().is_none_or(|newest| newest.valid_after < consensus.valid_after) {
                         newest = Some(Arc::new(consensus));
@@ -156,10 +161,16 @@ impl TorDirectory {
         Ok(self.authorities.iter().cycle().skip(first).take(count))
     }
 
-    /// Fetches a consensus, and the certificates that it needs and that are not known yet.
-    async fn fetch(&self, from: &TorAuthority) -> Result<Consensus, Error> {
+    /// Fetches a consensus, and the certificates that it needs and that are not known yet. `None` if there is none newer than the one that is known.
+    async fn fetch(&self, from: &TorAuthority, known: Option<&Consensus>) -> Result<Option<Consensus>, Error> {
         let path = "/tor/status-vote/current/consensus-microdesc";
-        let document = text(from, path, MOST_CONSENSUS).await?;
+        let url = from.url(path)?;
+        let since = known.map(unmodified_since);
+        let reply = exchange::fetch(&url, since, MOST_CONSENSUS).await?;
+        if since.is_some() && reply.is_not_modified() {
+            return Ok(None);
+        }
+        let document = utf8(reply, &url)?;
         let unverified = Unverified::parse(&document).map_err(|error| said(from, path, error))?;
         let now = self.clock.now();
         locked(&self.state).certificates.forget_ended(now);
@@ -180,7 +191,7 @@ impl TorDirectory {
             }
         }
         let certificates = locked(&self.state).certificates.clone();
-        unverified.verify(&self.trusted, &certificates, now).map_err(|error| said(from, path, error))
+        unverified.verify(&self.trusted, &certificates, now).map(Some).map_err(|error| said(from, path, error))
     }
 
     /// Digests of a consensus's microdescriptors that are not known yet.
@@ -248,11 +259,20 @@ async fn in_time<T>(from: &TorAuthority, work: impl Future<Output = Result<T, Er
     timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(late()))
 }
 
+/// A time that is after the consensus that is known and before any other: C tor's authorities take a consensus for modified when it begins, and one that begins at the very second for newer.
+fn unmodified_since(known: &Consensus) -> SystemTime {
+    let half = known.fresh_until.saturating_sub(known.valid_after) / 2;
+    UNIX_EPOCH + Duration::from_secs(known.valid_after.saturating_add(half.min(UNMODIFIED)))
+}
+
 /// Fetches a text.
 async fn text(from: &TorAuthority, path: &str, most: usize) -> Result<String, Error> {
     let url = from.url(path)?;
-    let reply = exchange::fetch(&url, most).await?.success(&url)?;
-    String::from_utf8(reply.body).map_err(|_| exchange::failed(&url, "its answer is not UTF-8"))
+    utf8(exchange::fetch(&url, None, most).await?, &url)
+}
+
+fn utf8(reply: exchange::Reply, url: &Url) -> Result<String, Error> {
+    String::from_utf8(reply.success(url)?.body).map_err(|_| exchange::failed(url, "its answer is not UTF-8"))
 }
 
 /// What is wrong with a document, and where it is from.

@@ -101,6 +101,42 @@ async fn what_anyone_may_read_is_asked_for_in_the_relays_own_words_and_nothing_e
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn since_when_a_document_is_wanted_is_passed_on_as_a_date_and_as_nothing_else() {
+    let directory = DirPort::start(|path| match path.ends_with("old") {
+        true => Answer::Unmodified,
+        false => Answer::Text("new".into()),
+    })
+    .await;
+    let scene = scene(&directory, |_| {}).await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    let mut circuit = raw.open(scene.listed(0)).await;
+    let date = "Sat, 28 Nov 2026 21:00:00 GMT";
+    for (stream, (name, said, passed)) in [
+        ("old", date, Some(date)),
+        ("plain", date, Some(date)),
+        ("ancient", "Saturday, 28-Nov-26 21:00:00 GMT", Some(date)),
+        ("marked", "Sat, 28 Nov 2026 21:00:00 GMT; client 7", None),
+        ("text", "whoever reads this", None),
+        ("before-time", "Mon, 28 Nov 1066 21:00:00 GMT", None),
+        ("empty", "", None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = format!("GET /tor/status-vote/current/{name} HTTP/1.0\r\nIf-Modified-Since: {said}\r\n\r\n");
+        let (answer, reason) = ask(&mut raw, &mut circuit, stream as u16 + 1, &request).await;
+        let status = if name == "old" { " 304 " } else { " 200 " };
+        assert!(answer.contains(status) && reason == EndReason::DONE, "{name}: {answer}");
+        let heads = directory.asked(&format!("/current/{name} "));
+        let of =
+            |head: &String| head.lines().find_map(|line| line.strip_prefix("if-modified-since: ").map(str::to_owned));
+        assert_eq!((heads.len(), of(&heads[0]).as_deref()), (1, passed), "{name}: {heads:?}");
+    }
+    drop(raw);
+    scene.is_as_before().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn directory_requests_have_few_places_that_networks_share_and_keep_no_connection_for_long() {
     let directory =
         DirPort::start(|path| if path.ends_with("late") { Answer::Silence } else { Answer::Text("it".into()) }).await;

@@ -17,6 +17,8 @@ pub(crate) enum Answer {
     /// The same with lines in its head.
     With(&'static str, String),
     Missing,
+    /// Nothing newer than what is known.
+    Unmodified,
     Silence,
     /// Bytes for as long as somebody takes them.
     Endless,
@@ -92,6 +94,7 @@ async fn serve(mut tcp: TcpStream, asked: Arc<Mutex<Vec<String>>>, answers: Arc<
             format!("HTTP/1.0 200 OK\r\n{lines}\r\nContent-Length: {}\r\n\r\n{text}", text.len())
         }
         Answer::Missing => "HTTP/1.0 404 Not found\r\n\r\n".to_owned(),
+        Answer::Unmodified => "HTTP/1.0 304 Not modified\r\n\r\n".to_owned(),
         Answer::Silence => std::future::pending().await,
         Answer::Endless => {
             let _ = tcp.write_all(b"HTTP/1.0 200 OK\r\n\r\n").await;

@@ -8,6 +8,7 @@ use candor_network::tor::{TorAttendance, TorDirectory, TorRelayKey, attend};
 use candor_network::{Clock, Crypto, Relay, RelayConfig, RelayKeys};
 use candor_onion::cell::{DestroyReason, Message};
 use candor_test_support::tor::{Authority, Entry, consensus};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -174,6 +175,38 @@ async fn of_an_older_consensus_and_a_newer_one_the_newer_is_used_and_a_giant_one
     while older.asked("consensus").len() < 20 {
         assert_eq!(relays(&client(&[&older, &newer], &[&one, &two])).await, Ok(2));
     }
+}
+
+#[tokio::test]
+async fn a_consensus_that_is_known_is_not_fetched_again_and_nobody_without_one_is_put_off() {
+    let authority = Authority::new(0);
+    let unmodified = |path: &str| match path.starts_with("/tor/status-vote/") {
+        true => Answer::Unmodified,
+        false => Answer::Missing,
+    };
+    // A word that a client without a consensus can do nothing with is no answer.
+    let server = DirPort::start(unmodified).await;
+    let error = client(&[&server], &[&authority]).consensus().await.unwrap_err().to_string();
+    assert!(error.contains("status 304") && server.asked("if-modified-since").is_empty(), "{error}");
+
+    let old = times(3600);
+    server.say(documents(&[&authority], old, &entries(1)));
+    let directory = client(&[&server], &[&authority]);
+    let first = directory.consensus().await.unwrap();
+    assert!(server.asked("if-modified-since").is_empty(), "nothing is known yet");
+    server.say(unmodified);
+    let again = directory.consensus().await.unwrap();
+    let since = server.asked("if-modified-since");
+    assert!(again.valid_after == first.valid_after && since.len() == 1, "{since:?}");
+    let date = since[0].lines().find_map(|line| line.strip_prefix("if-modified-since: ")).unwrap();
+    // coreutils writes the same date.
+    let at = format!("@{}", old[0] + 180);
+    let shown = Command::new("date").env("LC_ALL", "C").args(["-u", "-d", &at, "+%a, %d %b %Y %H:%M:%S GMT"]).output();
+    let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
+    assert_eq!(date, shown.trim_end(), "after its own beginning, before any other's");
+    // One that is newer is taken.
+    server.say(documents(&[&authority], times(60), &entries(2)));
+    assert_eq!(relays(&directory).await, Ok(2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

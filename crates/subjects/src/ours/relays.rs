@@ -1,5 +1,5 @@
 //! Three relays as processes of their own, ours or C tor's, and a client in this process. Each relay has one thread for its links and cells, and one for handshakes
-//! (C tor: its main thread, and what it makes of `NumCPUs 1`).
+//! (C tor: its main thread, and two for handshakes, the fewest that it makes of `NumCPUs 1`).
 //!
 //! Limits are as shipped. Loopback is a test network to our relays, so those that count networks of strangers don't apply; C tor's defence against
 //! creations is off unless a consensus turns it on, and there is none. Our relays remember onionskins and refuse those that come again; C tor's don't.

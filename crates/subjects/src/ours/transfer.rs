@@ -20,8 +20,9 @@ use tokio::time::{sleep, timeout};
 const PERIOD: usize = (1 << 20) - 5;
 /// Bytes to write and read at a time.
 const PIECE: usize = 64 << 10;
-/// Threads that work: the client's, the source's, and two in each relay.
+/// Threads that work: the client's, the source's, and in each relay one for cells and one for handshakes; of the latter C tor has two.
 const THREADS: u32 = 8;
+const THREADS_WITH_TOR: u32 = 11;
 /// How long a stream may take to be opened, and to bring anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -210,14 +211,20 @@ pub(crate) fn tors<S: Subject + 'static>(
 
 /// What such subjects say of themselves: whose the relays are, and how many threads work.
 pub(crate) fn said_of_relays(whose: Whose, timed: &str, ours: impl FnOnce(&str) -> Provenance) -> Provenance {
-    let provenance = match whose {
-        Whose::Ours => ours(&format!("{timed}; three processes of this program, one thread for cells and one for handshakes in each")),
-        Whose::Tors(tor, scheduler) => tor.provenance(&format!(
-            "{timed}; three processes of C tor's with `Schedulers {}` and `NumCPUs 1`, whose main threads carry all cells",
-            scheduler.name()
-        )),
+    let (provenance, threads) = match whose {
+        Whose::Ours => {
+            let of_process = "three processes of this program, one thread for cells and one for handshakes in each";
+            (ours(&format!("{timed}; {of_process}")), THREADS)
+        }
+        Whose::Tors(tor, scheduler) => {
+            let of_process = format!(
+                "three processes of C tor's with `Schedulers {}` and `NumCPUs 1`, whose main threads carry all cells, with two threads for handshakes in each",
+                scheduler.name()
+            );
+            (tor.provenance(&format!("{timed}; {of_process}")), THREADS_WITH_TOR)
+        }
     };
-    Provenance { threads: Some(THREADS), ..provenance }
+    Provenance { threads: Some(threads), ..provenance }
 }
 
 fn told(error: Error) -> String {

@@ -129,7 +129,7 @@ impl Subject for Carries {
             said_of_relays(self.whose, &timed, |timed| on_links("candor_network::Client, `candor onion relay`", timed));
         if crypto == Crypto::Tor1 {
             provenance.different_operation =
-                Some("older relay cryptography (tor1), which a change of a cell on its way does not destroy".into());
+                Some("older relay cryptography (tor1), which a change of a cell on its way does not destroy, and fixed windows in place of congestion control".into());
         }
         provenance
     }

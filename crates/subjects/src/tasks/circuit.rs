@@ -1,5 +1,5 @@
 //! `circuit/loopback/<handshake>/{warm,cold,directory-known,directory-cached,directory-cold}`: circuits of three hops over real sockets; and, in
-//! `simulated`, `circuit/<topology>/<handshake>`; in `processes`, `circuit/processes/warm`, with C tor's relays beside ours.
+//! `simulated`, `circuit/<topology>/<handshake>`; in `processes`, `circuit/processes/{warm,rested}`, with C tor's relays beside ours.
 //!
 //! Each operation builds a circuit as a client does: CREATE2, then EXTEND2 twice, over TLS links on 127.0.0.1. *Warm*: the links
 //! between client and relays are there. *Cold*: there are none, and each circuit makes three: the client's own, and those of the
@@ -72,7 +72,7 @@ pub(super) fn tasks() -> Vec<Task> {
         })
     };
     let loopback = HandshakeType::ALL.into_iter().flat_map(both).chain(LISTED.into_iter().flat_map(learning));
-    loopback.chain([processes::task()]).chain(simulated::tasks()).collect()
+    loopback.chain(processes::tasks()).chain(simulated::tasks()).collect()
 }
 
 fn name(handshake: HandshakeType, start: Start) -> String {

@@ -121,6 +121,7 @@ mod tests {
             ("http/circuit/ttfb", "relay/bulk/one-stream", Long),
             ("relay/create2/hybrid-768/single", "relay/flood/create2", Long),
             ("circuit/loopback/hybrid-768/warm", "circuit/processes/warm", Long),
+            ("circuit/loopback/hybrid-768/warm", "circuit/processes/rested", Long),
             ("login/http/login", "login/http/login-argon2id", Long),
         ] {
             assert_eq!((by(kept), left_out(kept)), (Some(SelectedBy::All), None), "{kept}");

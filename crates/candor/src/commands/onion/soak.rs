@@ -1,5 +1,6 @@
 //! `candor onion soak`: a test network of processes under circuits and streams that come and go, for as long as it is told.
 
+mod held;
 mod load;
 mod memory;
 mod tally;
@@ -10,7 +11,8 @@ use crate::Failure;
 use crate::cli::{ListFormat, SoakArguments};
 use crate::output::{Talk, print};
 use candor_network::{Client, ClientOptions, HandshakeType, RelayList};
-use load::{Load, Shape};
+use held::Held;
+use load::{Load, PATIENCE, Shape};
 use memory::{FLAT, LONG_ENOUGH, Memory};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -28,6 +30,8 @@ const SAMPLE: Duration = Duration::from_secs(1);
 /// How often it is said how things are: so often in all, and no more often than this.
 const REPORTS: u32 = 60;
 const LEAST_REPORT: Duration = Duration::from_secs(2);
+/// How long what there is may take to come to its end when the time is over: a page's time, and that of one that is stuck.
+const ENDING: Duration = PATIENCE.saturating_add(Duration::from_secs(60));
 /// Streams that an exit may still be closing while their successors are there.
 const CLOSING: usize = 256;
 
@@ -60,13 +64,18 @@ struct Soak {
     load: Arc<Load>,
     shape: Shape,
     memories: Vec<Memory>,
+    held: Held,
     began: Instant,
+    /// How long there was load.
+    lasted: Duration,
 }
 
 /// How it came to its end.
 enum End {
-    /// The time was over.
+    /// The time was over, and every stream came to its end.
     Done,
+    /// The time was over, and some did not.
+    Stuck,
     Interrupted,
     /// A process ended.
     Died(Failure),
@@ -95,31 +104,46 @@ impl Soak {
         let load = Load::new(shape, client, RelayList::parse(&lines)?, &target)?;
         let is_relay = |(name, _): &(&str, u32)| RELAYS.contains(name);
         let memories = family.processes().filter(is_relay).map(|(name, process)| Memory::of(name, process));
-        Ok(Self { load, shape, memories: memories.collect(), began: Instant::now() })
+        let (memories, began) = (memories.collect(), Instant::now());
+        Ok(Self { load, shape, memories, held: Held::default(), began, lasted: Duration::ZERO })
     }
 
-    /// Until the time is over, somebody asks to stop, or a process ends.
+    /// Until the time is over and all streams have ended, somebody asks to stop, or a process ends.
     async fn run(&mut self, family: &mut Family, stop: &mut Stop, lasts: Duration, talk: Talk) -> End {
         let report = (lasts / REPORTS).max(LEAST_REPORT);
         let mut samples = interval_at(self.began, SAMPLE);
         let mut reports = interval_at(self.began + report, report);
-        let over = self.began + lasts;
+        let mut until = self.began + lasts;
+        let mut is_over = false;
         let load = Arc::clone(&self.load);
         let carrying = load.carry();
         tokio::pin!(carrying);
         loop {
             tokio::select! {
-                () = &mut carrying => return End::Died(Failure::Error("no circuit is left".to_owned())),
-                () = tokio::time::sleep_until(over) => return End::Done,
+                () = &mut carrying => match is_over {
+                    true => return End::Done,
+                    false => return End::Died(Failure::Error("no circuit is left".to_owned())),
+                },
+                () = tokio::time::sleep_until(until) => match is_over {
+                    true => return End::Stuck,
+                    false => {
+                        (is_over, until, self.lasted) = (true, until + ENDING, lasts);
+                        load.finish();
+                    }
+                },
                 () = stop.asked() => return End::Interrupted,
                 failure = family.until_one_ends() => return End::Died(failure),
-                _ = samples.tick() => {
-                    let at = self.began.elapsed();
-                    self.memories.iter_mut().for_each(|memory| memory.sample(at));
-                }
+                _ = samples.tick(), if !is_over => self.sample(),
                 _ = reports.tick() => talk.say(&self.progress()),
             }
         }
+    }
+
+    fn sample(&mut self) {
+        self.lasted = self.began.elapsed();
+        self.memories.iter_mut().for_each(|memory| memory.sample(self.lasted));
+        let tally = &self.load.tally;
+        self.held.sample(self.lasted, [tally.circuits.now(), tally.streams.now()]);
     }
 
     fn progress(&self) -> String {
@@ -142,7 +166,7 @@ impl Soak {
 
     /// The summary, and what follows from it.
     fn end(&self, end: End, format: ListFormat) -> Result<(), Failure> {
-        let lasted = self.began.elapsed();
+        let lasted = self.lasted;
         let grown: Vec<&str> = self
             .memories
             .iter()
@@ -155,15 +179,26 @@ impl Soak {
         })?;
         let tally = &self.load.tally;
         let failures = tally.circuits.failures() + tally.streams.failures();
-        let held = tally.circuits.most() >= self.shape.circuits && tally.streams.most() >= self.shape.streams;
+        let asked = [self.shape.circuits, self.shape.streams];
+        let [circuits, streams] = asked;
+        let reached =
+            [tally.circuits.most(), tally.streams.most()].iter().zip(asked).all(|(most, asked)| *most >= asked);
         let unless = |why: String| Err(Failure::Condition(why));
         match end {
+            End::Died(Failure::Error(why) | Failure::Condition(why)) => unless(why),
             End::Died(failure) => Err(failure),
+            End::Stuck => unless(format!(
+                "{} streams did not come to their ends within {} s",
+                tally.streams.now(),
+                ENDING.as_secs()
+            )),
             _ if failures > 0 => unless(format!("{failures} circuits or streams failed")),
             End::Interrupted => unless("interrupted: the summary is of what there was until then".to_owned()),
-            End::Done if !held => unless(format!(
-                "there were never {} circuits and {} streams at once: this machine is too slow for them, or the time too short",
-                self.shape.circuits, self.shape.streams
+            End::Done if !reached => unless(format!(
+                "there were never {circuits} circuits and {streams} streams at once: this machine is too slow for them, or the time too short"
+            )),
+            End::Done if lasted >= LONG_ENOUGH && !self.held.is_held(asked) => unless(format!(
+                "there were once {circuits} circuits and {streams} streams, and not most of the time: this machine is too slow for them"
             )),
             End::Done if lasted >= LONG_ENOUGH && !grown.is_empty() => {
                 unless(format!("RSS of {} grew by more than {:.0} %", grown.join(", "), FLAT * 100.0))
@@ -182,19 +217,26 @@ impl Soak {
             tally.circuits.most(),
             tally.streams.most()
         );
+        if let Some([circuits, streams]) = self.held.levels() {
+            let _ = writeln!(
+                text,
+                "after the first third there were {:.0} circuits and {:.0} streams on average, and {} and {} at least",
+                circuits.mean, streams.mean, circuits.least, streams.least
+            );
+        }
         text += &tally.circuits.told("circuits built");
         text += &tally.streams.told("pages fetched");
         let (bytes, closed) = (tally.bytes.load(Ordering::Relaxed), tally.closed.load(Ordering::Relaxed));
         let _ = writeln!(
             text,
-            "{bytes} bytes, each checked by SHA-256; {closed} of the streams were closed before their pages' end"
+            "{bytes} bytes, all checked by SHA-256; {closed} of the pages only as far as they had come when the schedule closed their streams"
         );
         for memory in &self.memories {
             let Some(course) = memory.course() else { continue };
             let mb = |kb: u64| kb as f64 / 1e3;
             let _ = writeln!(
                 text,
-                "RSS of {:<6} {:.1} MB at the start, {:.1} at the end, {:.1} at most after the first third; from the second third to the last {:+.1} %{}",
+                "RSS of {:<6} {:.1} MB at the start, {:.1} at the end, {:.1} at most after the first third; growth since then {:+.1} %{}",
                 memory.name,
                 mb(course.start),
                 mb(course.end),
@@ -208,13 +250,17 @@ impl Soak {
 
     fn json(&self, lasted: Duration) -> Value {
         let tally = &self.load.tally;
-        let kind = |kind: &tally::Kind| {
+        let levels = self.held.levels();
+        let kind = |kind: &tally::Kind, which: usize| {
             let outcomes = kind.outcomes();
+            let level = levels.map(|levels| levels[which]);
             json!({
                 "attempts": outcomes.attempts,
                 "failures": kind.failures(),
                 "failures_at_most": tally::bound(outcomes),
                 "at_once": kind.most(),
+                "at_once_mean": level.map(|level| level.mean),
+                "at_once_least": level.map(|level| level.least),
             })
         };
         let memory = |memory: &Memory| {
@@ -232,8 +278,8 @@ impl Soak {
             "seconds": lasted.as_secs_f64(),
             "seed": self.shape.seed,
             "handshake": self.shape.handshake.to_string(),
-            "circuits": kind(&tally.circuits),
-            "streams": kind(&tally.streams),
+            "circuits": kind(&tally.circuits, 0),
+            "streams": kind(&tally.streams, 1),
             "bytes": tally.bytes.load(Ordering::Relaxed),
             "closed_early": tally.closed.load(Ordering::Relaxed),
             "relays": self.memories.iter().filter_map(memory).collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 //!
 //! Each circuit has a life, and each of its streams fetches a page that the target sends bit by bit; when a stream ends, another takes its place on the circuit of the moment. At
 //! the end of a circuit's life the next one is built first; the old one carries its streams to their ends. So there are as many at once as were asked for, and some circuits more.
+//! When the time is over nothing new begins, and every stream still has to come to its end.
 //!
 //! What is drawn (lives, lengths, which streams are closed early) follows from the seed; when things happen besides depends on the machine.
 
@@ -15,11 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 /// How long the target may send nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Circuits that are built at a time.
 const BUILDING: usize = 32;
 /// One stream of so many is closed before its end.
@@ -59,6 +60,8 @@ pub(super) struct Load {
     list: RelayList,
     url: Url,
     building: Semaphore,
+    /// Whether the time is over.
+    over: watch::Sender<bool>,
     pub(super) tally: Tally,
 }
 
@@ -71,10 +74,20 @@ impl Load {
     pub(super) fn new(shape: Shape, client: Client, list: RelayList, target: &str) -> Result<Arc<Self>, Error> {
         let url = Url::parse(&format!("http://{target}/"))?;
         let building = Semaphore::new(BUILDING);
-        Ok(Arc::new(Self { shape, client, list, url, building, tally: Tally::default() }))
+        let over = watch::Sender::new(false);
+        Ok(Arc::new(Self { shape, client, list, url, building, over, tally: Tally::default() }))
     }
 
-    /// Goes on until it is dropped.
+    /// Lets nothing new begin.
+    pub(super) fn finish(&self) {
+        self.over.send_replace(true);
+    }
+
+    fn is_over(&self) -> bool {
+        *self.over.borrow()
+    }
+
+    /// Goes on until [`Self::finish`] is called and what there is has come to its end.
     pub(super) async fn carry(self: &Arc<Self>) {
         let mut all = JoinSet::new();
         for number in 0..self.shape.circuits {
@@ -83,8 +96,10 @@ impl Load {
             let load = Arc::clone(self);
             all.spawn(async move { load.circuits(number, to - from).await });
         }
-        while all.join_next().await.is_some() {
-            self.tally.circuits.failed("a circuit's task has ended");
+        while let Some(ended) = all.join_next().await {
+            if ended.is_err() || !self.is_over() {
+                self.tally.circuits.failed("a circuit's task has ended");
+            }
         }
     }
 
@@ -97,7 +112,8 @@ impl Load {
             let (load, of_the_moment, seed) = (Arc::clone(&self), of_the_moment.clone(), random.bits());
             all.spawn(async move { load.streams(of_the_moment, seed).await });
         }
-        loop {
+        let mut over = self.over.subscribe();
+        while !self.is_over() {
             match self.built().await {
                 Ok(circuit) => {
                     self.tally.circuits.went_well();
@@ -105,7 +121,8 @@ impl Load {
                     let life = sleep(about(&mut random, self.shape.life));
                     tokio::select! {
                         () = life => {}
-                        Some(_) = all.join_next() => self.tally.streams.failed("a stream's task has ended"),
+                        _ = over.wait_for(|over| *over) => {}
+                        Some(ended) = all.join_next() => self.ended(ended),
                     }
                 }
                 Err(error) => {
@@ -114,6 +131,18 @@ impl Load {
                     sleep(Duration::from_secs(1)).await;
                 }
             }
+        }
+        // Streams keep the circuits that they are on; those that wait for one have waited enough.
+        drop(now);
+        while let Some(ended) = all.join_next().await {
+            self.ended(ended);
+        }
+    }
+
+    /// A stream's task ends when the time is over, and not before.
+    fn ended(&self, ended: Result<(), JoinError>) {
+        if ended.is_err() || !self.is_over() {
+            self.tally.streams.failed("a stream's task has ended");
         }
     }
 
@@ -126,7 +155,7 @@ impl Load {
     /// One stream after another, each on the circuit of the moment.
     async fn streams(self: Arc<Self>, mut of_the_moment: watch::Receiver<Option<Arc<Counted>>>, seed: u64) {
         let mut random = Random::new(seed);
-        loop {
+        while !self.is_over() {
             let Ok(circuit) = of_the_moment.wait_for(Option::is_some).await.map(|circuit| circuit.clone()) else {
                 return;
             };
