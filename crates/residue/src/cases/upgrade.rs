@@ -15,7 +15,7 @@ use candor_test_support::back_ends::{Draws, Twisted};
 use std::slice::from_ref;
 
 /// What is left to be done with an answer.
-type Finish = Box<dyn FnOnce(&[u8]) -> Result<Upgraded, candor_onion::Error>>;
+type Finish<'a> = Box<dyn FnOnce(&[u8]) -> Result<Upgraded, candor_onion::Error> + 'a>;
 
 type Cell = [u8; PAYLOAD];
 
@@ -107,7 +107,7 @@ fn upgrade<K: Kem + Clone>(probe: &mut Probe, kem: fn(&Generator) -> K, crypto: 
     }).expect("a good key");
     answered(probe, crypto, &request, &reply);
     let at_client = step!(probe, "client's whole part", [waiting: UpgradeClient<K> = waiting, chain: Chain = of_client, reply: &[u8] = &reply, crypto: Crypto = crypto], {
-        let finish: Finish = Box::new(move |reply| waiting.finish(chain, reply));
+        let finish: Finish<'_> = Box::new(move |reply| waiting.finish(chain, reply));
         finish(reply).and_then(|upgraded| Ok((crypto.fresh(&upgraded.keys)?, upgraded.confirmation)))
     })
     .expect("a good answer");
