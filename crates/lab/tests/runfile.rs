@@ -97,6 +97,8 @@ fn an_edit_anywhere_breaks_the_seal() {
     let text = String::from_utf8(bytes).unwrap();
     let edited = text.replacen("1001", "0901", 1);
     assert!(flaw(edited.replacen("0901", "901", 1).as_bytes()).why.contains("edited"), "a number was changed");
+    let rewritten = flaw(text.replace('\n', "\r\n").as_bytes());
+    assert!(rewritten.line == 1 && rewritten.why.contains("ends in CR LF"), "{rewritten:?}");
 }
 
 #[test]
@@ -246,6 +248,29 @@ const FORGERIES: &[(Forgery, usize, &str)] = &[
     // Of the floor. A layout without effect would only silence the lint `layout-unknown`.
     (|lines| lines[MANIFEST]["layout"] = json!({"floor": -5.0, "run": "a"}), 1, "the effect of layout is -5"),
     (|lines| lines[MANIFEST]["layout"] = json!({"floor": 0.0, "run": "a"}), 1, "the effect of layout is 0"),
+    // Of the machine: noise that is less than none would only silence the lint `busy-machine`, and a clock without steps `clock-too-coarse`.
+    (
+        |lines| lines[MANIFEST]["before"]["load"] = json!(-3),
+        1,
+        "the load is -3e0; expected 0 to 1000000, before the run",
+    ),
+    (|lines| lines[END]["during"]["load"] = json!(-0.5), 7, "the load is -5e-1; expected 0 to 1000000, during the run"),
+    (
+        |lines| lines[END]["during"]["others_cpus"] = json!(-1),
+        7,
+        "the number of CPUs that others used is -1e0; expected 0 to",
+    ),
+    (|lines| lines[END]["during"]["others_cpus"] = json!(1e308), 7, "the number of CPUs that others used is 1e308"),
+    (
+        |lines| lines[END]["during"]["steal"] = json!(1.5),
+        7,
+        "the share that the hypervisor took is 1.5e0; expected 0 to 1",
+    ),
+    (
+        |lines| lines[MANIFEST]["clock_quantum_ns"] = json!(0),
+        5,
+        "the manifest's clock has steps of 0 ns; expected 1 or more",
+    ),
     // Of a later version.
     (|lines| lines[MANIFEST]["later"] = json!(1), 1, "unknown field `later`"),
     (|lines| lines[MANIFEST]["tool"]["later"] = json!(1), 1, "unknown field `later`"),
