@@ -395,7 +395,7 @@ pub(crate) struct CompareArguments {
 pub(crate) enum FailOn {
     /// A task's baseline is slower by a later build than by an earlier one on the same machine
     Slower,
-    /// A build refuses a task, answers otherwise than the other, loses a process, or describes the task in other words
+    /// A build refuses a task, answers otherwise than the other, loses a process, or does other work
     Broken,
     /// A verdict is faster in one column and slower in another
     Flips,

@@ -223,6 +223,12 @@ impl Row {
         label(&self.subject, &self.provenance)
     }
 
+    /// What a reader must know of a row of another build whose words for the task are others, and whose contract is the same.
+    pub fn reworded(&self) -> Option<String> {
+        let words = self.provenance.described.as_ref().filter(|_| self.other_work.is_none())?;
+        Some(format!("by one contract, that build describes the task as: {words}"))
+    }
+
     /// Bytes per second, if the task has a number of bytes.
     pub fn throughput(&self, bytes: Option<u64>) -> Option<f64> {
         bytes.map(|bytes| bytes as f64 * 1e9 / self.median_ns)
@@ -354,7 +360,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
     let floor = verdict::floor(against_baseline(&control), layout, follows_itself);
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
-    let baseline = known.get(plan.baseline()).and_then(|subject| subject.provenance.different_operation.as_deref());
+    let baseline = known.get(plan.baseline()).map(|subject| &subject.provenance);
     let mut names: Vec<&str> = plan.subjects.iter().map(String::as_str).filter(|name| *name != control).collect();
     names.push(&control);
     let asked_baseline = median(&medians_of(&blocks, plan.baseline()))
@@ -367,7 +373,8 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         let finding = against_baseline(name)?;
         let estimate = finding.estimate;
         let (phases, residual) = phases(&blocks, name);
-        let other_work = other_work(&provenance, baseline);
+        let of_builds = run.manifest.paired.is_some().then(|| other_build(&provenance, baseline?)).flatten();
+        let other_work = other_work(&provenance, baseline).or(of_builds);
         let median_ns = median(&medians)?;
         // What asking a program over pipes takes of its epochs is nobody's work.
         let asking = asking_share(record, plan, median_ns) + asked_baseline;
@@ -421,12 +428,24 @@ fn asking_share(subject: Option<&SubjectRecord>, plan: &TaskPlan, median_ns: f64
 }
 
 /// How a subject's work differs from that of a baseline with these words about its own. Two with the same words do the same work.
-fn other_work(subject: &Provenance, baseline: Option<&str>) -> Option<String> {
+fn other_work(subject: &Provenance, baseline: Option<&Provenance>) -> Option<String> {
+    let baseline = baseline.and_then(|baseline| baseline.different_operation.as_deref());
     match (subject.different_operation.as_deref(), baseline) {
         (one, other) if one == other => None,
         (Some(words), _) => Some(words.to_owned()),
         (None, Some(words)) => Some(format!("the baseline: {words}")),
         (None, None) => None,
+    }
+}
+
+/// How the work of another build differs from that of the one that measures: by the versions of their contracts where both declare one, else by their words for the task.
+fn other_build(subject: &Provenance, baseline: &Provenance) -> Option<String> {
+    match (subject.contract, baseline.contract) {
+        (Some(one), Some(other)) if one == other => None,
+        (Some(one), Some(other)) => {
+            Some(format!("its call is by version {one} of its contract, and the baseline's by version {other}"))
+        }
+        _ => subject.described.as_ref().map(|words| format!("of that build the task is: {words}")),
     }
 }
 

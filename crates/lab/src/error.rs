@@ -89,8 +89,8 @@ pub enum LabError {
     #[error("nothing to measure: every task lacks its baseline\n{}", .0.join("\n"))]
     AllRefused(Vec<String>),
     /// Every worker process died before it had measured anything.
-    #[error("every worker process died; no run file was written")]
-    AllLost,
+    #[error("every worker process died ({0}); no run file was written")]
+    AllLost(String),
     /// The user stopped the run before anything was measured.
     #[error("stopped before anything was measured; no run file was written")]
     Stopped,

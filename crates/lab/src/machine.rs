@@ -227,6 +227,12 @@ enum Vendor {
     Intel,
 }
 
+/// No machine has more logical CPUs.
+const MOST_CPUS: usize = 1 << 16;
+
+/// No machine has more processes that want to run.
+const MOST_LOAD: f64 = 1e6;
+
 /// What other processes did during some time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -240,6 +246,19 @@ pub struct Noise {
 }
 
 impl Noise {
+    /// Says which of the numbers can't be, on so many CPUs.
+    pub(crate) fn impossible(&self, cpus: usize) -> Option<String> {
+        let Self { load, others_cpus, steal } = *self;
+        let within = |what: &str, found: f64, most: f64| {
+            (!(0.0..=most).contains(&found)).then(|| format!("{what} is {found:e}; expected 0 to {most}"))
+        };
+        let of_others = "the number of CPUs that others used";
+        // Others may have used CPUs that candor was not allowed to.
+        within("the load", load, MOST_LOAD)
+            .or_else(|| within(of_others, others_cpus, MOST_CPUS.max(cpus) as f64))
+            .or_else(|| within("the share that the hypervisor took", steal, 1.0))
+    }
+
     /// Whether it is likely to hide small differences.
     pub fn is_loud(&self) -> bool {
         self.others_cpus > 0.25 || self.steal > 0.02

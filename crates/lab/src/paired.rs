@@ -134,7 +134,9 @@ impl Workers for Builds {
 struct OfBuild {
     remote: Remote,
     /// How the build describes the task, if it does so in other words.
-    other_words: Option<String>,
+    described: Option<String>,
+    /// What its operation works through, if it is another number of bytes.
+    other_bytes: Option<String>,
     commit: String,
     sha256: Option<String>,
     build: String,
@@ -166,10 +168,13 @@ impl OfBuild {
         let Some(described) = &remote.hello().task else {
             return Err(Refusal::new(NO_TASK));
         };
-        let same = (&described.what, described.bytes) == (&outline.what, outline.bytes);
-        let other_words = (!same).then(|| format!("of that build the task is: {}", described.what));
+        let bytes = |bytes: Option<u64>| bytes.map_or("no".to_owned(), |bytes| bytes.to_string());
+        let other_bytes = (described.bytes != outline.bytes)
+            .then(|| format!("{} bytes for each operation; expected {}", bytes(described.bytes), bytes(outline.bytes)));
+        let described = (described.what != outline.what).then(|| described.what.clone());
         Ok(Self {
-            other_words,
+            described,
+            other_bytes,
             remote,
             commit: format!("build {}", met.name),
             sha256: met.tool.sha256.clone(),
@@ -221,12 +226,13 @@ impl Subject for OfBuild {
 
     fn provenance(&self) -> Provenance {
         let provenance = self.remote.provenance();
-        let different_operation = self.other_words.clone().or(provenance.different_operation.clone());
+        let different_operation = self.other_bytes.clone().or(provenance.different_operation.clone());
         Provenance {
             commit: Some(self.commit.clone()),
             build: Some(self.build.clone()),
             object_sha256: self.sha256.clone(),
             different_operation,
+            described: self.described.clone(),
             ..provenance
         }
     }

@@ -45,6 +45,9 @@ pub struct Provenance {
     /// Set if the operation differs from the baseline's: says how. The lint `different-operation` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub different_operation: Option<String>,
+    /// How the subject's build describes the task, if the run pairs builds and this one has other words for it than the one that measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub described: Option<String>,
     /// Set for insecure schemes, which exist only for comparison: says what is insecure. Reports mark the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure: Option<String>,

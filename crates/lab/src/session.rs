@@ -199,7 +199,10 @@ pub fn run(
     let schedule = Schedule::new(seed, tasks.len(), plans.len(), processes);
     let measured = measure(&plans, schedule, workers, stop, &mut file, watch)?;
     if measured.blocks == 0 {
-        return Err(if measured.interrupted { LabError::Stopped } else { LabError::AllLost });
+        return Err(match measured.first_lost {
+            Some(why) if !measured.interrupted => LabError::AllLost(why),
+            _ => LabError::Stopped,
+        });
     }
     file.append(&Record::End(End {
         during: Counters::now().since(during),
@@ -387,6 +390,8 @@ struct Planned<'a> {
 struct Measured {
     blocks: usize,
     interrupted: bool,
+    /// Which process died first, and how.
+    first_lost: Option<String>,
 }
 
 /// Measures what the schedule says, until it or the run is at its end.
@@ -398,7 +403,7 @@ fn measure(
     file: &mut RunWriter,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Measured, LabError> {
-    let mut measured = Measured { blocks: 0, interrupted: false };
+    let mut measured = Measured { blocks: 0, interrupted: false, first_lost: None };
     for Due { plan, process, padding, seed } in schedule {
         let Planned { task, plan, objects, patience } = &plans[plan];
         if stop.load(Ordering::Relaxed) {
@@ -433,6 +438,8 @@ fn measure(
                 let reason = reason.unwrap_or_else(|| "the process ended without a result".into());
                 let lost = Lost { task: task.name.clone(), process, reason };
                 watch(Progress::Lost(&lost));
+                let first = || format!("process {} of {}: {}", lost.process, lost.task, lost.reason);
+                measured.first_lost.get_or_insert_with(first);
                 file.append(&Record::Lost(lost))?;
             }
         }

@@ -247,8 +247,9 @@ fn measure(
         }
     }
     for _ in 0..plan::untimed_epochs(plan.iterations) {
-        for Ready { subject, .. } in &mut ready {
-            clock::epoch(subject.as_mut(), plan.iterations);
+        for Ready { name, subject, .. } in &mut ready {
+            let worked = guarded(|| clock::epoch(subject.as_mut(), plan.iterations));
+            worked.map_err(|panic| format!("{name}: {panic}"))?;
         }
     }
     rounds(&mut ready, orders.take(plan.rounds), &mut block, machine::involuntary_switches)?;
@@ -273,14 +274,17 @@ fn rounds(
         for &i in &order {
             let Ready { name, subject, simulated: is_simulated, .. } = &mut ready[i];
             if *is_simulated {
-                simulated(round, name, subject.as_mut(), block)?;
+                let worked = guarded(|| simulated(round, name, subject.as_mut(), block));
+                worked.map_err(|panic| format!("{name}: {panic}"))??;
                 continue;
             }
             // The whole and the phases take turns at going first, so that neither always profits from warm caches.
             let place = if round % 2 == 1 { Place::First } else { Place::Last };
             let phases = block.phases.contains_key(name).then_some(place);
             let turn = Turn { unclocked: plan::warm_up(block.iterations), iterations: block.iterations, phases };
-            let timed = clock::take(subject.as_mut(), &turn, &switches).map_err(|why| format!("{name} {why}"))?;
+            let taken = guarded(|| clock::take(subject.as_mut(), &turn, &switches));
+            let taken = taken.map_err(|panic| format!("{name}: {panic}"))?;
+            let timed = taken.map_err(|why| format!("{name} {why}"))?;
             if let Some(epochs) = block.ns.get_mut(name) {
                 epochs.push(timed.ns);
             }

@@ -4,6 +4,7 @@ use candor_lab::analysis::{Report, Row};
 use candor_lab::compare::{Change, Comparison, Grounds};
 use candor_lab::paired::{Builds, Program, named};
 use candor_lab::remote::{Answer, Answered, Deaths, Hello, Order, PROTOCOL, Parts, Remote, Script, host};
+use candor_lab::report::{Form, render};
 use candor_lab::runfile::{Run, Tool};
 use candor_lab::session::{self, Settings, WorkerDeath, Workers};
 use candor_lab::verdict::Verdict;
@@ -61,7 +62,12 @@ impl Subject for Clockwork {
         &["out", "back"]
     }
     fn provenance(&self) -> Provenance {
-        Provenance::of("candor", "0.1.0", "works by the clock")
+        let provenance = Provenance::of("candor", "0.1.0", "works by the clock");
+        match self.mode.as_str() {
+            "contract" => provenance.by_contract(2),
+            "before" => Provenance { contract: None, ..provenance },
+            _ => provenance,
+        }
     }
 }
 
@@ -73,10 +79,12 @@ fn tasks(mode: &str) -> Vec<Task> {
             of_two => of_two.unwrap_or(mode),
         };
         let mode = mode.to_owned();
-        let words = if mode == "words" { "works twice" } else { "works" };
+        let words = if matches!(mode.as_str(), "words" | "before") { "works twice" } else { "works" };
         let subject = if mode == "other-arm" { "candor@sundial" } else { "candor@clock" };
+        let is_bytes = mode == "bytes";
         let make = move || Ok(Clockwork { mode: mode.clone(), seed: 0, turns: 0 });
-        Task::new(name, words).entry(Entry::new(subject, make))
+        let task = if is_bytes { Task::new(name, words).bytes(64) } else { Task::new(name, words) };
+        task.entry(Entry::new(subject, make))
     };
     let tasks = vec![task("t/one"), task("t/two")];
     if mode == "lacks" { tasks.into_iter().take(1).collect() } else { tasks }
@@ -229,18 +237,38 @@ fn a_build_that_refuses_panics_dies_or_lies_is_taken_out_with_the_reason() {
 }
 
 #[test]
-fn a_task_that_the_other_build_lacks_or_describes_otherwise_gets_no_verdict() {
+fn a_task_that_the_other_build_lacks_or_does_otherwise_gets_no_verdict() {
     let run = paired("lacks");
     let reason = &run.refusals.iter().find(|refusal| refusal.task == "t/two").unwrap().reason;
     assert_eq!(reason, "that build has no such task");
     let report = Report::of(&run);
     assert_eq!(row(&report, "t/one", "candor-c0ffeelacks@clock").verdict, Verdict::Same);
-    let report = Report::of(&paired("words"));
+    for (mode, why) in [
+        ("contract", "its call is by version 2 of its contract, and the baseline's by version 1"),
+        ("before", "of that build the task is: works twice"),
+        ("bytes", "64 bytes for each operation; expected no"),
+    ] {
+        let report = Report::of(&paired(mode));
+        let other = row(&report, "t/one", &format!("candor-c0ffee{mode}@clock"));
+        assert_eq!((other.verdict, other.other_work.as_deref()), (Verdict::None, Some(why)), "{mode}");
+    }
+}
+
+/// A rewording is for readers: the contract says whether the work is the same.
+#[test]
+fn a_task_that_the_other_build_has_other_words_for_is_judged_and_the_row_says_so() {
+    let run = paired("words");
+    let report = Report::of(&run);
     let other = row(&report, "t/one", "candor-c0ffeewords@clock");
-    assert_eq!(
-        (other.verdict, other.other_work.as_deref()),
-        (Verdict::None, Some("of that build the task is: works twice"))
-    );
+    assert_eq!((other.verdict, &other.other_work), (Verdict::Same, &None));
+    let told = "by one contract, that build describes the task as: works twice";
+    assert_eq!(other.reworded().as_deref(), Some(told));
+    let text = render(&[report], &[], Form::Text);
+    assert!(text.contains(&format!("candor-c0ffeewords@clock  {told}")), "{text}");
+    let comparison = Comparison::of(&[(PathBuf::from("run"), run)]).unwrap();
+    for change in &comparison.changes {
+        assert_eq!((change.verdict, change.broken, change.advice.as_deref()), (Verdict::Same, false, Some(told)));
+    }
 }
 
 /// What a comparison says of the second task.
@@ -261,7 +289,8 @@ fn a_task_at_which_either_build_fails_is_broken_and_says_why() {
         ("two-wrong", "answers that differ: "),
         ("two-panics", "panicked: on purpose"),
         ("two-dies", "crashed its process: "),
-        ("two-words", "does other work: of that build the task is: works"),
+        ("two-contract", "does other work: its call is by version "),
+        ("two-before", "does other work: of that build the task is: works"),
     ] {
         for (own, other) in [(mode, "same"), ("same", mode)] {
             let (comparison, change) = change(own, other);

@@ -372,7 +372,7 @@ fn what_rerun_refuses_is_named_with_the_reason_and_nothing_of_a_run_is_a_command
     let (_, after) = text.split_once("## Measure again\n").unwrap();
     let (commands, after) = after.split_once("```sh\n").unwrap().1.split_once("```\n").unwrap();
     let rerun = "target/release/candor rerun \"$RUNS\"/'./-a b; $(rm)'\\''?.jsonl'";
-    let before = "RUNS=$PWD\ncd ../candor    # a clone of candor's repository\n";
+    let before = "RUNS=$PWD\ncd ../candor    # your clone of candor's repository\n";
     assert_eq!(commands, format!("{before}git checkout 1c91adb78a9d && cargo build --release --locked\n{rerun}\n"));
     for why in [
         "- strange: does not name the commit of its build\n",

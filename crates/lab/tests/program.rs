@@ -336,7 +336,8 @@ fn a_process_in_which_a_program_dies_is_lost_with_the_reason() {
     let run = quick::measure(&[task(&[&dying])], directory.path()).unwrap();
     let [lost] = &run.lost[..] else { panic!("{:?}", run.lost) };
     assert!(
-        lost.reason.contains("ended with exit status: 9 before line") && lost.reason.ends_with(": out of paper"),
+        lost.reason.starts_with("program-dying: ended with exit status: 9 before line")
+            && lost.reason.ends_with(": out of paper"),
         "{}",
         lost.reason
     );

@@ -37,6 +37,16 @@ fn no_line_is_longer_than_the_terminal_and_no_number_is_broken() {
     }
 }
 
+/// Only the words about the control go on in a second line; with less room than a verdict needs, the numbers go below.
+#[test]
+fn numbers_stand_beside_the_names_as_long_as_a_verdict_fits() {
+    let text = render(&[sample()], &[], Form::Terminal { columns: 70 });
+    assert!(text.contains("\n  kernel-again  1.31 µs   1.00  0.93 – 1.01  can't tell\n"), "{text}");
+    assert!(text.contains("(control: this run\n"), "{text}");
+    let narrow = render(&[sample()], &[], Form::Terminal { columns: 60 });
+    assert!(narrow.contains("\n  kernel-again  can't tell\n"), "{narrow}");
+}
+
 #[test]
 fn a_wide_terminal_shows_what_a_file_has() {
     assert_eq!(render(&[sample()], &[], Form::Terminal { columns: 500 }), render(&[sample()], &[], Form::Text));

@@ -81,6 +81,8 @@ fn name(command: &Command) -> String {
 fn rendered(command: Command) -> Result<Vec<u8>, Failure> {
     let title = name(&command);
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).title(title).render(&mut page)?;
+    // Not the name and version of the subcommand, which clap would put there.
+    let source = concat!("candor ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).title(title).source(source).render(&mut page)?;
     Ok(page)
 }

@@ -40,7 +40,7 @@ pub struct Change {
     pub grounds: Grounds,
     /// Why nothing can be told, how a build failed, and what else a reader must know.
     pub advice: Option<String>,
-    /// Whether a build failed at the task: it refused the work, gave a wrong answer, lost a process, or has other words for it.
+    /// Whether a build failed at the task: it refused the work, gave a wrong answer, lost a process, or does other work.
     pub broken: bool,
 }
 
@@ -162,7 +162,7 @@ fn paired(side: &Side<'_>) -> Vec<Change> {
                 interval: row.interval,
                 floor: row.floor,
                 verdict: row.verdict,
-                advice: both(row.advice.clone(), lost.clone()),
+                advice: both(both(row.advice.clone(), row.reworded()), lost.clone()),
                 ..change
             },
             None => {

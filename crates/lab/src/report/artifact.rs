@@ -117,7 +117,7 @@ fn measure_again(runs: &[Run], repository: &str) -> String {
             out += "PROGRAMS=$PWD    # the folder that has the programs that were measured\n";
         }
         out += &match repository {
-            "" => "cd ../candor    # a clone of candor's repository\n".to_owned(),
+            "" => "cd ../candor    # your clone of candor's repository\n".to_owned(),
             address => format!("git clone {} candor && cd candor\n", shell_path(address)),
         };
         for (commit, _) in builds(repeated.iter().copied()) {
@@ -130,7 +130,8 @@ fn measure_again(runs: &[Run], repository: &str) -> String {
         }
         out += "```\n\n";
         if repository.is_empty() {
-            out += "This build does not know where candor's source is published: its package names no repository. Whoever publishes this file puts the address here.\n\n";
+            out += "The clone must have the commits above. This file does not say where to get one, since the package of candor that made it names no repository: before you publish the \
+                    file, add the address.\n\n";
         }
         if with_programs {
             out += "A program is named by its file, as the run's command has it; the table below has its digest. Builds from before 2026-11-28 know no `rerun --peer-program` and leave its rows out.\n\n";

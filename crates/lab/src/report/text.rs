@@ -50,7 +50,7 @@ fn quoted(beside: &Beside, columns: Option<usize>) -> String {
     out
 }
 
-/// The table of times. Where it is too wide for the terminal, the numbers stand below the names.
+/// The table of times. Where the terminal has no room for a verdict beside the numbers, they stand below the names.
 fn times(task: &TaskReport, columns: Option<usize>) -> String {
     if task.rows.is_empty() && !task.counted.is_empty() {
         return paragraph("", &task.task, columns);
@@ -67,7 +67,7 @@ fn times(task: &TaskReport, columns: Option<usize>) -> String {
         let cells = [vec![format!("  {}", row.label())], numbers(task, row), vec![verdict(row)]].concat();
         table.row(cells);
     }
-    if columns.is_none_or(|columns| table.width() <= columns) {
+    if columns.is_none_or(|columns| table.fits(columns)) {
         return table.text(columns);
     }
 
@@ -100,6 +100,9 @@ fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
     for row in &task.rows {
         if let Some(text) = row.other_work.as_ref().filter(|_| row.verdict == Verdict::None) {
             remark(&row.label(), format!("does other work: {text}"));
+        }
+        if let Some(text) = row.reworded() {
+            remark(&row.label(), text);
         }
     }
     let common = common(task);

@@ -138,6 +138,9 @@ impl Run {
             if !line.ends_with('\n') {
                 return Err(at("the line is incomplete; the file was cut short".into()));
             }
+            if line.ends_with("\r\n") {
+                return Err(at("the line ends in CR LF, and candor writes LF: something rewrote the file, as git does with core.autocrlf".into()));
+            }
             let record = if index == 0 { first(line).map_err(at)? } else { parse_line(line).map_err(at)? };
             let Some(run) = run.as_mut() else {
                 let Record::Manifest(manifest) = record else {
@@ -154,6 +157,9 @@ impl Run {
                 if manifest.processes > MOST_PROCESSES {
                     let processes = manifest.processes;
                     return Err(at(format!("{processes} processes; no more than {MOST_PROCESSES} are measured")));
+                }
+                if let Some(why) = manifest.before.impossible(manifest.machine.cpus) {
+                    return Err(at(format!("{why}, before the run")));
                 }
                 run = Some(Self::empty(name, *manifest));
                 continue;
@@ -174,6 +180,9 @@ impl Run {
                 }
                 _ if end.is_some() => return Err(at("a line after the end of the measurement".into())),
                 Record::End(record) => {
+                    if let Some(why) = record.during.impossible(run.manifest.machine.cpus) {
+                        return Err(at(format!("{why}, during the run")));
+                    }
                     let replay = replay.take().map_or_else(|| Replay::of(run), Ok).map_err(at)?;
                     replay.finish(&record, &run.tasks).map_err(at)?;
                     replay::trials(&record, run).map_err(at)?;

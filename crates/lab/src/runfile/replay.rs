@@ -86,6 +86,10 @@ impl Replay {
 
     /// Accepts a block only if it is due, and every number that the analysis indexes or divides by is present and makes sense.
     pub(super) fn block(&mut self, block: &Block, tasks: &[TaskRecord]) -> Result<(), String> {
+        // An import has no clock and no blocks.
+        if self.quantum == 0 {
+            return Err("the manifest's clock has steps of 0 ns; expected 1 or more".into());
+        }
         let due = self.due(&block.task, block.process, tasks)?;
         let plan = tasks[self.planned[due.plan]].plan.as_ref().expect("those are planned");
         if block.iterations != plan.iterations || block.orders.len() != plan.rounds {

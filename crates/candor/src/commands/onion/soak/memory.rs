@@ -52,7 +52,7 @@ impl Memory {
 
     /// `None` without samples of two parts after the first third.
     pub(super) fn course(&self) -> Option<Course> {
-        let (first, last) = (self.samples.first()?, self.samples.last()?);
+        let [first, .., last] = self.samples.as_slice() else { return None };
         let whole = last.0.as_secs_f64();
         let of = |from: f64, to: f64| -> Vec<u64> {
             let inside = |at: f64| at >= from * whole && at <= to * whole;
