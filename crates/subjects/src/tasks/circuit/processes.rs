@@ -112,7 +112,7 @@ impl Subject for Builds {
         let mut timed = Timed::default();
         let mut cpu_ns = Some(0);
         for _ in 0..turn.iterations {
-            self.relays().wait(sleep(rest));
+            self.relays().wait(async move { sleep(rest).await });
             let (before, began) = (self.cpu_ns(), Instant::now());
             timed.failed |= !self.build();
             timed.ns += u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
