@@ -2,7 +2,7 @@
 //! links that are there; the client is the same.
 //!
 //! *Warm*: one circuit right after the other, so that the DESTROY of each goes out with the next one's first cell. C tor's sockets keep Nagle's algorithm, and a relay doesn't answer a
-//! DESTROY: what its predecessor sends next waits for the ACK, which the kernel delays by 40 ms. *Rested*: that is over before a circuit begins, as where a link has been quiet. There, C tor stands
+//! DESTROY: what its predecessor sends next seems to wait for the ACK, which the kernel delays by 40 ms (METHOD.md). *Rested*: that is over before a circuit begins, as where a link has been quiet. There, C tor stands
 //! with each of two schedulers: KIST, which writes every ten milliseconds, and Vanilla, which writes at once.
 
 use crate::ours::relays::{Relays, Whose};
