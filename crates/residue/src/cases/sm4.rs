@@ -25,13 +25,15 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// What crate `cmac` leaves of its key, of a copy, and of the last block.
+/// What crate `cmac` leaves of its key, of a copy, and of the last block. How many bytes of the last block, and of that block with
+/// the subkey mixed in, are still in registers' spill slots depends on how the compiler lays the build out: 20 and 24 were seen. Both
+/// blocks are the bound.
 const fn cmac_leaves(names: &'static [&'static str]) -> [Leaves; 3] {
     const WHY: &str = "crate `cmac` moves the round keys, copies too, and leaves some bytes of the last block";
     [
         Leaves { step: "key", stack: 256, heap: 0, names, why: WHY },
         Leaves { step: "clone", stack: 256, heap: 0, names, why: WHY },
-        Leaves { step: "tag", stack: 20, heap: 0, names: &[], why: WHY },
+        Leaves { step: "tag", stack: 32, heap: 0, names: &[], why: WHY },
     ]
 }
 
