@@ -21,6 +21,8 @@ use tokio::time::{sleep, timeout};
 
 /// How long the target may send nothing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether a circuit is still there; the streams of one that is lost wait for the next.
+const LOOK: Duration = Duration::from_secs(1);
 /// Circuits that are built at a time.
 const BUILDING: usize = 32;
 /// One stream of so many is closed before its end.
@@ -117,10 +119,12 @@ impl Load {
             match self.built().await {
                 Ok(circuit) => {
                     self.tally.circuits.went_well();
-                    let _ = now.send(Some(Arc::new(circuit)));
+                    let circuit = Arc::new(circuit);
+                    let _ = now.send(Some(Arc::clone(&circuit)));
                     let life = sleep(about(&mut random, self.shape.life));
                     tokio::select! {
                         () = life => {}
+                        why = circuit.lost() => self.tally.circuits.failed(&format!("a circuit was lost: {why}")),
                         _ = over.wait_for(|over| *over) => {}
                         Some(ended) = all.join_next() => self.ended(ended),
                     }
@@ -156,9 +160,9 @@ impl Load {
     async fn streams(self: Arc<Self>, mut of_the_moment: watch::Receiver<Option<Arc<Counted>>>, seed: u64) {
         let mut random = Random::new(seed);
         while !self.is_over() {
-            let Ok(circuit) = of_the_moment.wait_for(Option::is_some).await.map(|circuit| circuit.clone()) else {
-                return;
-            };
+            let lives =
+                |circuit: &Option<Arc<Counted>>| circuit.as_ref().is_some_and(|it| it.circuit.failure().is_none());
+            let Ok(circuit) = of_the_moment.wait_for(lives).await.map(|circuit| circuit.clone()) else { return };
             let Some(circuit) = circuit else { return };
             match self.fetch(&circuit.circuit, &Page::drawn(&mut random, self.shape.stream)).await {
                 Ok(()) => self.tally.streams.went_well(),
@@ -181,6 +185,16 @@ impl Counted {
     fn new(circuit: Circuit, load: &Arc<Load>) -> Self {
         load.tally.circuits.comes();
         Self { circuit, load: Arc::clone(load) }
+    }
+
+    /// Waits until the circuit has ended, and says why.
+    async fn lost(&self) -> Error {
+        loop {
+            match self.circuit.failure() {
+                Some(why) => return why,
+                None => sleep(LOOK).await,
+            }
+        }
     }
 }
 
