@@ -56,7 +56,7 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
         task.entry(tors(suffix, scheduler, move |whose| made(whose, of_tor)))
     });
     let older = Layout { crypto: Crypto::Tor1, ..of_tor };
-    task.entry(tors("+lite+tor1", Scheduler::KistLite, move |whose| made(whose, older)))
+    task.entry(tors("+tor1", Scheduler::KistLite, move |whose| made(whose, older)))
 }
 
 /// How long a transfer lasts.
