@@ -49,6 +49,14 @@ pub struct TaskPlan {
     /// Whether CPU times are read beside the times, which doubles the comparisons.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cpu: bool,
+    /// How long each epoch lasts, in nanoseconds, where that is fixed and not the work ([`Subject::lasts`](crate::Subject::lasts)): the times told are
+    /// then those of an amount of work at the epoch's rate. Zero for all others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lasts_ns: u64,
+}
+
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// The name of the baseline's second entry.
@@ -122,6 +130,8 @@ pub struct Probed {
     pub asking_ns: f64,
     /// Whether the CPU time of the processes that do its work is read.
     pub cpu: bool,
+    /// Whether an epoch of it lasts `ns`, whatever is done in that time.
+    pub lasts: bool,
     /// Whether its time is virtual. An epoch is then one operation, so that medians and percentiles are those of operations.
     pub simulated: bool,
 }
@@ -170,7 +180,9 @@ impl TaskPlan {
             _ => rounds,
         };
         let cpu = probed.iter().any(|subject| subject.cpu);
-        Some(Self { subjects, iterations: iterations as u64, rounds, cpu })
+        // The shortest, since nothing is known of how long the others' are.
+        let lasts_ns = if probed.iter().all(|subject| subject.lasts) { fastest as u64 } else { 0 };
+        Some(Self { subjects, iterations: iterations as u64, rounds, cpu, lasts_ns })
     }
 
     /// The part of an epoch that asking this subject takes.
@@ -181,7 +193,9 @@ impl TaskPlan {
 
     /// How long the rounds of one process take, roughly, and the epochs before them, by what the probe found.
     pub fn takes(&self, probed: &[Probed]) -> Duration {
-        let before = with_control(probed, |subject| subject.ns.max(0.1)) * self.iterations as f64;
+        // What only gets warm before the first round takes no time worth telling.
+        let before = |subject: &Probed| if subject.lasts { 0.0 } else { subject.ns.max(0.1) };
+        let before = with_control(probed, before) * self.iterations as f64;
         let before = before * untimed_epochs(self.iterations) as f64;
         Duration::from_secs_f64((before + turns_ns(probed, self.iterations) * self.rounds as f64) / 1e9)
     }
@@ -237,6 +251,7 @@ mod tests {
                 phased: false,
                 asking_ns: 0.0,
                 cpu: false,
+                lasts: false,
                 simulated: false,
             })
             .collect()
@@ -316,14 +331,31 @@ mod tests {
     #[test]
     fn the_expected_time_counts_every_subject_and_the_control() {
         let probed = [
-            Probed { subject: "a".into(), ns: 100.0, phased: false, asking_ns: 0.0, cpu: false, simulated: false },
-            Probed { subject: "b".into(), ns: 50.0, phased: true, asking_ns: 0.0, cpu: false, simulated: false },
+            Probed {
+                subject: "a".into(),
+                ns: 100.0,
+                phased: false,
+                asking_ns: 0.0,
+                cpu: false,
+                lasts: false,
+                simulated: false,
+            },
+            Probed {
+                subject: "b".into(),
+                ns: 50.0,
+                phased: true,
+                asking_ns: 0.0,
+                cpu: false,
+                lasts: false,
+                simulated: false,
+            },
         ];
         let plan = TaskPlan {
             subjects: vec!["a".into(), "a#2".into(), "b".into()],
             iterations: 1000,
             rounds: 2000,
             cpu: false,
+            lasts_ns: 0,
         };
         // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times; and three epochs before all rounds.
         let rounds = 2000 * (300 * 1000 + 250 * 63);
@@ -331,10 +363,12 @@ mod tests {
         let single = TaskPlan { iterations: 1, ..plan };
         assert_eq!(single.takes(&probed), Duration::from_nanos(2000 * 300 + 250));
         // Slow operations exceed the budget: the rounds are never fewer than five.
-        let slow =
-            [Probed { subject: "a".into(), ns: 1e9, phased: false, asking_ns: 0.0, cpu: false, simulated: false }];
+        let mut slow = self::probed(&[1e9]);
         let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
-        assert_eq!(plan.takes(&slow).as_secs(), 14, "six rounds of two, and one before them");
+        assert_eq!((plan.takes(&slow).as_secs(), plan.lasts_ns), (14, 0), "six rounds of two, and one before them");
+        slow[0].lasts = true;
+        let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
+        assert_eq!((plan.takes(&slow).as_secs(), plan.lasts_ns), (12, 1_000_000_000), "it gets warm in no time");
     }
 
     #[test]

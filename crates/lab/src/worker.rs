@@ -72,7 +72,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
         let Ready { name, subject, simulated, .. } = &mut ready;
         say(Reply::Trying(name.clone()));
         let tried = guarded(|| (rough_ns(subject.as_mut()), subject.quantities()));
-        let cpu = subject.cpu_ns().is_some();
+        let (cpu, lasts) = (subject.cpu_ns().is_some(), subject.lasts().is_some());
         match tried.and_then(|(ns, quantities)| Ok((ns, finite(quantities)?))) {
             Ok((ns, quantities)) => {
                 say(Reply::Able {
@@ -80,6 +80,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
                     ns,
                     phased: !subject.phases().is_empty() && !*simulated,
                     cpu,
+                    lasts,
                     quantities,
                     provenance: Box::new(subject.provenance()),
                 });

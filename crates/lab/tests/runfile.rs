@@ -33,7 +33,7 @@ fn sealed_on(directory: &Path, machine: Machine) -> (String, Vec<u8>) {
     };
     let mut file = RunWriter::begin(directory, &manifest).unwrap();
     let subjects = vec!["ours".to_owned(), "ours#2".into(), "peer".into()];
-    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 5, cpu: false };
+    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 5, cpu: false, lasts_ns: 0 };
     let task = TaskRecord { task: "t".into(), what: "w".into(), bytes: Some(64), plan: Some(plan) };
     file.append(&Record::Task(task)).unwrap();
     for subject in ["ours", "peer"] {
@@ -171,13 +171,25 @@ fn forged_trials(forgery: Forgery) -> Vec<u8> {
     edited(&self_test(dir.path()), forgery)
 }
 
-fn edited(bytes: &[u8], forgery: Forgery) -> Vec<u8> {
+fn edited(bytes: &[u8], forgery: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
     let text = std::str::from_utf8(bytes).unwrap();
     let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let seal = lines.pop().unwrap();
     forgery(&mut lines);
     lines.push(seal);
     reseal(lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())
+}
+
+#[test]
+fn an_epoch_that_lasts_so_long_may_tell_of_work_that_takes_longer() {
+    let run = |ns| {
+        let dir = tempfile::tempdir().unwrap();
+        Run::parse("test", &edited(&sealed(dir.path()).1, |lines| lasting(lines, ns)))
+    };
+    // Thirty epochs in 1.5 s.
+    assert!(run(50_000_000).is_ok(), "{:?}", run(50_000_000).err());
+    assert!(run(60_000_000).unwrap_err().why.contains("the epochs took 1.8 s"));
+    assert!(run(0).unwrap_err().why.contains("the epochs took 9.0 s"), "where it is the work that is fixed");
 }
 
 #[test]

@@ -307,9 +307,12 @@ fn begun<'a>(replay: &'a mut Option<Replay>, run: &Run) -> Result<&'a mut Replay
 
 /// Whether a plan has what every plan of [`TaskPlan::new`] has.
 fn planned(plan: &TaskPlan) -> Result<(), &'static str> {
-    let TaskPlan { subjects, iterations, rounds, cpu: _ } = plan;
+    let TaskPlan { subjects, iterations, rounds, cpu: _, lasts_ns } = plan;
     if subjects.len() < 2 || *iterations == 0 {
         return Err("has no subjects or no iterations");
+    }
+    if *lasts_ns > 0 && *iterations != 1 {
+        return Err("has epochs of a fixed length and several operations in each");
     }
     // Rounds are rounded up to a whole square of up to five subjects. Of long operations one is enough, and an epoch is one of them.
     let fewest = if *iterations == 1 { 1 } else { FEWEST_ROUNDS };

@@ -8,7 +8,7 @@ use super::copies::are_telling;
 use super::read::Run;
 use super::record::*;
 use crate::Evidence;
-use crate::plan::{Processes, control_of};
+use crate::plan::{Processes, TaskPlan, control_of};
 use crate::schedule::{self, Draws, Due, Schedule};
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
@@ -149,16 +149,18 @@ impl Replay {
         if let Some(round) = orders.zip(&block.orders).position(|(due, found)| due != *found) {
             return Err(format!("the order of round {round} does not follow from the block's seed"));
         }
-        self.clocked(block)
+        self.clocked(block, plan)
     }
 
-    /// Adds up the times that a clock gave, and refuses those of an earlier process. Virtual times can be longer than the run, and may be the same.
-    fn clocked(&mut self, block: &Block) -> Result<(), String> {
+    /// Adds up the times that a clock gave, and refuses those of an earlier process. Virtual times can be longer than the run, and may be the same; times of an
+    /// amount of work at the rate of an epoch that lasts so long and no longer can be too.
+    fn clocked(&mut self, block: &Block, plan: &TaskPlan) -> Result<(), String> {
         let clocked = |subject: &String| !self.simulated.contains(&(block.task.clone(), subject.clone()));
         let epochs: Vec<&Vec<u64>> = block.ns.iter().filter(|(name, _)| clocked(name)).map(|(_, ns)| ns).collect();
         let phases = block.phases.iter().filter(|(name, _)| clocked(name)).flat_map(|(_, phases)| &phases.ns);
-        for ns in epochs.iter().copied().chain(phases).flatten() {
-            self.measured = self.measured.saturating_add(Duration::from_nanos(*ns));
+        let took = |ns: &u64| if plan.lasts_ns > 0 { plan.lasts_ns } else { *ns };
+        for ns in epochs.iter().copied().flatten().map(took).chain(phases.flatten().copied()) {
+            self.measured = self.measured.saturating_add(Duration::from_nanos(ns));
         }
         if !epochs.is_empty() && !self.times.insert(digest(&(&block.task, &epochs))) {
             return Err(format!("process {} of task {} has the very times of another", block.process, block.task));

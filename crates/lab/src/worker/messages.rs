@@ -81,6 +81,8 @@ pub enum Reply {
         phased: bool,
         /// Whether the CPU time of the processes that do its work can be read.
         cpu: bool,
+        /// Whether it is the time of its epochs that is fixed.
+        lasts: bool,
         /// Its sizes, counts and rates.
         quantities: Vec<Quantity>,
         /// Its origin.
@@ -118,12 +120,13 @@ impl Reply {
     /// What the plan needs to know of a subject that can do the task.
     pub(crate) fn probed(&self) -> Option<Probed> {
         match self {
-            Self::Able { subject, ns, phased, cpu, provenance, quantities } => Some(Probed {
+            Self::Able { subject, ns, phased, cpu, lasts, provenance, quantities } => Some(Probed {
                 asking_ns: asking_ns(quantities),
                 subject: subject.clone(),
                 ns: *ns,
                 phased: *phased,
                 cpu: *cpu,
+                lasts: *lasts,
                 simulated: provenance.evidence == Evidence::Simulated,
             }),
             _ => None,

@@ -99,6 +99,8 @@ pub(crate) const FORGERIES: &[(Forgery, usize, &str)] = &[
         7,
         "the epochs took 9.0 s in all, and the run 1.5 s",
     ),
+    (|lines| lasting(lines, 60_000_000), 7, "the epochs took 1.8 s in all, and the run 1.5 s"),
+    (|lines| lines[TASK]["plan"]["lasts_ns"] = json!(50_000_000), 2, "epochs of a fixed length and several operations"),
     (|lines| lines[FIRST]["disturbed"] = json!({"peer": [5]}), 5, "a disturbed round"),
     // A round that is said to have failed has no time: nobody may say so of work that did not fail.
     (|lines| lines[FIRST]["failed"] = json!({"peer": [0]}), 5, "a failed round"),
@@ -165,6 +167,14 @@ pub(crate) const FORGED_TRIALS: &[(Forgery, usize, &str)] = &[
 pub(crate) fn failed(lines: &mut [Value], rounds: Value, failures: u64) {
     lines[FIRST]["failed"] = json!({"peer": rounds});
     lines[FIRST]["outcomes"] = json!({"peer": {"attempts": failures + 1, "successes": 1}});
+}
+
+/// Makes it a run whose epochs last so long, whatever is done in them, and gives one of them the time of an amount of work at its rate.
+pub(crate) fn lasting(lines: &mut [Value], ns: u64) {
+    lines[TASK]["plan"]["iterations"] = json!(1);
+    lines[TASK]["plan"]["lasts_ns"] = json!(ns);
+    [FIRST, SECOND].map(|block| lines[block]["iterations"] = json!(1));
+    lines[FIRST]["ns"]["peer"][1] = json!(9_000_000_000_u64);
 }
 
 /// Declares what the peer does besides its work.

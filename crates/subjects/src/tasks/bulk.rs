@@ -40,8 +40,9 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
         Err(_) => "no time".to_owned(),
     };
     let what = format!(
-        "ten million bytes at the rate of a transfer of {lasts}, over {over} through three hops on 127.0.0.1 that are processes of their own with one thread \
-         each for cells; the circuits are there, every byte is compared"
+        "ten million bytes at the rate of a transfer of {lasts}, over {over} through three hops on 127.0.0.1 ({}) that are processes of their own with one \
+         thread each for cells; the circuits are there, every byte is compared",
+        mtu()
     );
     let made = {
         let time = time.clone();
@@ -57,6 +58,15 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
     });
     let older = Layout { crypto: Crypto::Tor1, ..of_tor };
     task.entry(tors("+tor1", Scheduler::KistLite, move |whose| made(whose, older)))
+}
+
+/// The loopback network's MTU. By itself it is 64 kB, so that whatever is written is less than a segment: Nagle's algorithm then holds it back until all
+/// before it is acknowledged, which the receiver puts off. No other network is like that.
+fn mtu() -> String {
+    match std::fs::read_to_string("/sys/class/net/lo/mtu") {
+        Ok(mtu) => format!("MTU {}", mtu.trim()),
+        Err(_) => "unknown MTU".to_owned(),
+    }
 }
 
 /// How long a transfer lasts.
