@@ -156,7 +156,7 @@ pub const LINTS: &[Explanation] = &[
     },
     Explanation {
         name: "mostly-waiting",
-        fires: "the processes that do a subject's work compute in less than a tenth of its time",
+        fires: "the processes that do a subject's work compute in less than a fifth of its time",
         why: "C tor's relays took 51 ms for a circuit and computed in 1.9 of them, ours 1.0 and 0.8 (runs/2026-11-29-zen5-39e5ee). Its scheduler writes every ten milliseconds, and the times fit sockets that hold \
               back what follows a cell that nobody answers until the other kernel's delayed acknowledgement, 40 ms later. A ratio of 52 said nothing of what a circuit costs.",
         then: "Read the table of CPU times, and find out what is waited for: a timer, an acknowledgement, the other end.",

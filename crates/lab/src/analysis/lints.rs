@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const ALIKE: usize = 3;
 
 /// Below this part of its time in which it computes, a row's time is that of waiting.
-const MOSTLY_WAITING: f64 = 0.1;
+const MOSTLY_WAITING: f64 = 0.2;
 
 /// So many processes have no common median by chance.
 const MANY: usize = 6;
