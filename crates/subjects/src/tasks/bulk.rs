@@ -9,6 +9,8 @@ use crate::ours::{AUTO, on_links};
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Timed, Turn, Witness};
 use candor_network::{Crypto, HandshakeType};
 use candor_peers::tor_relays::Scheduler;
+use socket2::SockRef;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Seconds that a transfer lasts.
@@ -40,9 +42,9 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
         Err(_) => "no time".to_owned(),
     };
     let what = format!(
-        "ten million bytes at the rate of a transfer of {lasts}, over {over} through three hops on 127.0.0.1 ({}) that are processes of their own with one \
+        "ten million bytes at the rate of a transfer of {lasts}, over {over} through three hops on 127.0.0.1 (segments {}) that are processes of their own with one \
          thread each for cells; the circuits are there, every byte is compared",
-        mtu()
+        segments()
     );
     let made = {
         let time = time.clone();
@@ -60,13 +62,13 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
     task.entry(tors("+tor1", Scheduler::KistLite, move |whose| made(whose, older)))
 }
 
-/// The loopback network's MTU. By itself it is 64 kB, so that whatever is written is less than a segment: Nagle's algorithm then holds it back until all
-/// before it is acknowledged, which the receiver puts off. No other network is like that.
-fn mtu() -> String {
-    match std::fs::read_to_string("/sys/class/net/lo/mtu") {
-        Ok(mtu) => format!("MTU {}", mtu.trim()),
-        Err(_) => "unknown MTU".to_owned(),
-    }
+/// The size of the loopback network's segments. By itself it is 64 kB, so that whatever is written is less than one: Nagle's algorithm then holds it back
+/// until all before it is acknowledged, which the receiver puts off. No other network is like that.
+fn segments() -> String {
+    let size = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| TcpStream::connect(listener.local_addr()?))
+        .and_then(|stream| SockRef::from(&stream).tcp_mss());
+    size.map_or_else(|_| "of unknown size".to_owned(), |bytes| format!("of {bytes} bytes"))
 }
 
 /// How long a transfer lasts.
