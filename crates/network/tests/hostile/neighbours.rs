@@ -6,8 +6,10 @@ use crate::scene::{Scene, holds_nothing, recovers, until};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
 use candor_onion::cell::payload::{Create2, Created2};
-use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
+use candor_onion::cell::{Cell, DestroyReason, MOST_VARIABLE, Message, PAYLOAD};
 use candor_onion::relay::RelayCommand;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use socket2::SockRef;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -72,6 +74,53 @@ async fn a_neighbour_that_reads_nothing_loses_its_link_in_time() {
     until(|| town.relay(0).counts().links == 0).await;
     drop(neighbour);
     holds_nothing(&town).await;
+}
+
+/// Four links of one network keep a batch each that they don't read, and so does one of another network: the first network holds most and loses as many as others need,
+/// the other network's link waits for its other side, however long that is busy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_that_take_nothing_give_way_and_one_that_holds_little_lasts() {
+    const ANSWERS: u32 = 700;
+    let scene = Scene::new(|config| {
+        config.limits.cells = 620;
+        config.limits.stuck = Duration::from_secs(600);
+    })
+    .await;
+    let relay = scene.listed(0);
+    let [many, one] = [1, 2].map(|network| move |host: u8| [127, 1, network, host]);
+    let mut deaf = Vec::new();
+    for from in [many(1), many(2), many(3), many(4), one(1)] {
+        let socket = TcpSocket::new_v4().unwrap();
+        // Little waits in the kernel, on either side.
+        SockRef::from(&socket).set_tcp_mss(536).unwrap();
+        socket.set_recv_buffer_size(4 << 10).unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let tcp = socket.connect(relay.address()).await.unwrap();
+        let mut raw = Raw::over(tcp, relay, vec![X25519MLKEM768]).await.unwrap();
+        raw.send(refused(relay, ANSWERS)).await;
+        deaf.push(raw);
+    }
+    // Whoever asks for room makes some. Here it is one that takes a while to send a cell.
+    let mut asker = scene.raw(0, [127, 1, 3, 1]).await;
+    let mut cell = Vec::new();
+    Cell::on_link(Message::Vpadding(MOST_VARIABLE)).encode(&mut cell);
+    let (first, second) = cell.split_at(3000);
+    let asks = async {
+        while scene.relay(0).held().cells >= 465 || scene.relay(0).held().links >= scene.links_before(0) + 6 {
+            asker.send_bytes(first).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            asker.send_bytes(second).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), asks).await.expect("the network with most gives way");
+    scene.serves().await;
+    let mut last = deaf.pop().unwrap();
+    for answer in 1..=ANSWERS {
+        let cell = last.next().await.unwrap_or_else(|| panic!("lost before answer {answer}"));
+        assert!(matches!(cell.message, Message::Destroy(_)), "{cell:?}");
+    }
+    drop((last, deaf, asker));
+    scene.is_as_before().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
