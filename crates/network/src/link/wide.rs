@@ -264,10 +264,10 @@ mod tests {
         assert_eq!((hold, rooms.lent.load(Ordering::Relaxed)), (vec![true, true, false, false], 2));
         drop(wides.remove(0));
         assert_eq!(rooms.lent.load(Ordering::Relaxed), 1, "one that goes gives its room back");
-        for at in 0..3 {
+        for wide in &mut wides {
             let mut rest = vec![0; 10_000 - piece.len()];
-            wides[at].read_exact(&mut rest).await.unwrap();
-            assert!(rest.iter().copied().eq((piece.len()..10_000).map(|at| (at % 251) as u8)), "connection {at}");
+            wide.read_exact(&mut rest).await.unwrap();
+            assert!(rest.iter().copied().eq((piece.len()..10_000).map(|at| (at % 251) as u8)));
         }
         assert_eq!(rooms.lent.load(Ordering::Relaxed), 0);
     }

@@ -76,50 +76,62 @@ async fn a_neighbour_that_reads_nothing_loses_its_link_in_time() {
     holds_nothing(&town).await;
 }
 
-/// Four links of one network keep a batch each that they don't read, and so does one of another network: the first network holds most and loses as many as others need,
-/// the other network's link waits for its other side, however long that is busy.
+/// A link from that address that reads nothing of many answers; little of them waits in the kernel, on either side.
+async fn deaf(relay: &ListedRelay, from: [u8; 4]) -> Raw {
+    let socket = TcpSocket::new_v4().unwrap();
+    SockRef::from(&socket).set_tcp_mss(536).unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    let tcp = socket.connect(relay.address()).await.unwrap();
+    let mut raw = Raw::over(tcp, relay, vec![X25519MLKEM768]).await.unwrap();
+    raw.send(refused(relay, ANSWERS)).await;
+    raw
+}
+
+const ANSWERS: u32 = 2000;
+
+/// Links of one network keep what they don't read until all room is taken, and one of another network does, too. The first network holds most and loses as many links as
+/// others need; the other's link waits for its other side, however long that is busy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_that_take_nothing_give_way_and_one_that_holds_little_lasts() {
-    const ANSWERS: u32 = 700;
+    const ROOM: usize = 300;
     let scene = Scene::new(|config| {
-        config.limits.cells = 620;
+        config.limits.cells = ROOM;
         config.limits.stuck = Duration::from_secs(600);
     })
     .await;
     let relay = scene.listed(0);
-    let [many, one] = [1, 2].map(|network| move |host: u8| [127, 1, network, host]);
-    let mut deaf = Vec::new();
-    for from in [many(1), many(2), many(3), many(4), one(1)] {
-        let socket = TcpSocket::new_v4().unwrap();
-        // Little waits in the kernel, on either side.
-        SockRef::from(&socket).set_tcp_mss(536).unwrap();
-        socket.set_recv_buffer_size(4 << 10).unwrap();
-        socket.bind((from, 0).into()).unwrap();
-        let tcp = socket.connect(relay.address()).await.unwrap();
-        let mut raw = Raw::over(tcp, relay, vec![X25519MLKEM768]).await.unwrap();
-        raw.send(refused(relay, ANSWERS)).await;
-        deaf.push(raw);
+    let held = || scene.relay(0).held();
+    let answered = || scene.relay(0).counts().replayed + scene.relay(0).counts().refused_circuits;
+    let (links, before) = (scene.links_before(0), answered());
+    let mut busy = deaf(relay, [127, 1, 2, 1]).await;
+    until(|| answered() - before >= u64::from(ANSWERS) - 1).await;
+    let mut many = Vec::new();
+    while held().cells < ROOM && held().links > links + many.len() {
+        assert!(many.len() < 60, "they take no room: {:?}", held());
+        many.push(deaf(relay, [127, 1, 1, 1]).await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Whoever asks for room makes some. Here it is one that takes a while to send a cell.
-    let mut asker = scene.raw(0, [127, 1, 3, 1]).await;
-    let mut cell = Vec::new();
-    Cell::on_link(Message::Vpadding(MOST_VARIABLE)).encode(&mut cell);
-    let (first, second) = cell.split_at(3000);
-    let asks = async {
-        while scene.relay(0).held().cells >= 465 || scene.relay(0).held().links >= scene.links_before(0) + 6 {
-            asker.send_bytes(first).await.unwrap();
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            asker.send_bytes(second).await.unwrap();
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), asks).await.expect("the network with most gives way");
+    // Nobody has read anything for a second. Then whoever asks for room makes some: here, cells that are not finished, which take fifteen cells' worth each.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let mut unfinished = Vec::new();
+    Cell::on_link(Message::Vpadding(MOST_VARIABLE)).encode(&mut unfinished);
+    unfinished.pop();
+    let (start, mut askers) = (held().cells, Vec::new());
+    while held().cells + 30 > start + 15 * askers.len() {
+        assert!(start + 15 * askers.len() <= ROOM + ROOM / 8, "nobody gives way: {:?} after {start}", held());
+        let mut asker = scene.raw(0, [127, 1, 3, 1]).await;
+        asker.send_bytes(&unfinished).await.unwrap();
+        askers.push(asker);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    drop(askers);
     scene.serves().await;
-    let mut last = deaf.pop().unwrap();
     for answer in 1..=ANSWERS {
-        let cell = last.next().await.unwrap_or_else(|| panic!("lost before answer {answer}"));
+        let cell = busy.next().await.unwrap_or_else(|| panic!("lost before answer {answer}"));
         assert!(matches!(cell.message, Message::Destroy(_)), "{cell:?}");
     }
-    drop((last, deaf, asker));
+    drop((busy, many));
     scene.is_as_before().await;
 }
 
