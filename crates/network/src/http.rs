@@ -4,7 +4,7 @@ use crate::Error;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
-use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING, USER_AGENT};
+use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, IF_MODIFIED_SINCE, TRANSFER_ENCODING, USER_AGENT};
 use hyper::http::request::Builder;
 use hyper::server::conn::http1 as server;
 use hyper::service::HttpService;
@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -56,6 +56,14 @@ where
         .half_close(half_close)
         .serve_connection(TokioIo::new(Box::pin(stream)), service);
     let _ = answered.await;
+}
+
+/// A request for what is not older than that.
+pub(crate) fn since(request: Builder, since: Option<SystemTime>) -> Builder {
+    match since {
+        Some(since) => request.header(IF_MODIFIED_SINCE, httpdate::fmt_http_date(since)),
+        None => request,
+    }
 }
 
 /// The client's side, with its bounds.

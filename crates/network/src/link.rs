@@ -140,6 +140,14 @@ impl<T: Clone, P> Link<T, P> {
         self.carried.load(Ordering::Relaxed)
     }
 
+    /// Gives back the room for more circuits than there are, if that is much. To be called now and then: a link that once had thousands would keep some hundred kB for them.
+    pub(crate) fn tidy(&self) {
+        if let Some(circuits) = &mut *self.circuits() {
+            circuits.tidy();
+        }
+        self.outbox.tidy();
+    }
+
     pub(crate) fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Relaxed)
     }

@@ -133,7 +133,7 @@ pub struct RelayCounts {
     pub handshakes_at_once: u64,
     /// How many batches of one, of two, … handshakes the threads of the pool have done.
     pub handshake_batches: [u64; 8],
-    /// Upgrades answered, by threads of the pool.
+    /// Upgrades answered, by threads of the pool. One that can't be read ends its circuit and is not counted.
     pub upgrades: u64,
     /// Handshakes and upgrades refused because too many waited.
     pub refused: u64,

@@ -1,6 +1,6 @@
 //! A stream through a circuit, as bytes to read and write. Client and exit use the same.
 
-use crate::link::{Budget, Full};
+use crate::link::{Budget, Full, with_input};
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::EndReason;
 use std::collections::{HashMap, VecDeque};
@@ -8,7 +8,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes that small pieces are put together up to: a cell's worth.
@@ -21,6 +21,9 @@ pub(crate) trait Carrier: Send + Sync {
 
     /// Sends as much as flow control and the link's queue allow, and at least one byte.
     fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Ready with how many bytes can be sent now, at least one.
+    fn poll_sendable(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<io::Result<usize>>;
 
     /// Ready when the stream is gone with its circuit.
     fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()>;
@@ -62,10 +65,51 @@ impl CircuitStream {
         Ok(())
     }
 
+    /// Sends what comes next from `source`; how much that was, 0 at its end. No more is read than can be sent, so a stream that waits holds nothing.
+    pub(crate) async fn send_from<R: AsyncRead + Unpin>(&self, source: &mut R) -> Result<usize, Broken> {
+        let sendable = |cx: &mut Context<'_>| self.carrier.poll_sendable(self.id, cx);
+        let send = |cx: &mut Context<'_>, bytes: &[u8]| self.carrier.poll_send(self.id, cx, bytes);
+        let (length, rest) = pass(source, sendable, send).await?;
+        self.send_all(&rest).await.map_err(|_| Broken::Stream)?;
+        Ok(length)
+    }
+
     /// Comes back when the circuit is over.
     pub(crate) async fn gone(&self) {
         poll_fn(|cx| self.carrier.poll_gone(self.id, cx)).await;
     }
+}
+
+/// Which side of a [`CircuitStream::send_from`] has broken.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    Stream,
+    Source(io::Error),
+}
+
+/// Passes on what comes next from `source`, in one poll: how much that was, and what could not be sent although it seemed so, because others were faster.
+async fn pass<R: AsyncRead + Unpin>(
+    source: &mut R,
+    mut sendable: impl FnMut(&mut Context<'_>) -> Poll<io::Result<usize>>,
+    mut send: impl FnMut(&mut Context<'_>, &[u8]) -> Poll<io::Result<usize>>,
+) -> Result<(usize, Vec<u8>), Broken> {
+    poll_fn(|cx| {
+        let most = ready!(sendable(cx)).map_err(|_| Broken::Stream)?;
+        with_input(|buffer| {
+            let mut piece = buffer.take(most);
+            ready!(Pin::new(&mut *source).poll_read(cx, &mut piece)).map_err(Broken::Source)?;
+            let bytes = piece.filled();
+            let sent = match bytes {
+                [] => 0,
+                bytes => match send(cx, bytes) {
+                    Poll::Ready(sent) => sent.map_err(|_| Broken::Stream)?,
+                    Poll::Pending => 0,
+                },
+            };
+            Poll::Ready(Ok((bytes.len(), bytes[sent..].to_vec())))
+        })
+    })
+    .await
 }
 
 impl Drop for CircuitStream {
@@ -319,5 +363,49 @@ fn keep(place: &mut Option<Waker>, cx: &Context<'_>) {
 fn wake(place: &mut Option<Waker>) {
     if let Some(waker) = place.take() {
         waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    #[tokio::test]
+    async fn no_more_is_read_of_a_connection_than_can_be_sent() {
+        let (mut source, mut far) = duplex(1 << 20);
+        let bytes: Vec<u8> = (0..100_000).map(|at| (at % 251) as u8).collect();
+        far.write_all(&bytes).await.unwrap();
+        let (room, sent) = (Cell::new(3000), RefCell::new(Vec::new()));
+        let sendable = |_: &mut Context<'_>| match room.get() {
+            0 => Poll::Pending,
+            room => Poll::Ready(Ok(room)),
+        };
+        let send = |_: &mut Context<'_>, bytes: &[u8]| {
+            room.set(room.get() - bytes.len());
+            sent.borrow_mut().extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        };
+        assert_eq!(pass(&mut source, sendable, send).await.unwrap(), (3000, Vec::new()));
+        tokio::select! {
+            biased;
+            _ = pass(&mut source, sendable, send) => panic!("nothing can be sent"),
+            () = std::future::ready(()) => {}
+        }
+        // Another stream has taken all but ten bytes of the room.
+        room.set(3000);
+        let slower = |_: &mut Context<'_>, bytes: &[u8]| {
+            sent.borrow_mut().extend_from_slice(&bytes[..10]);
+            Poll::Ready(Ok(10))
+        };
+        let (length, rest) = pass(&mut source, sendable, slower).await.unwrap();
+        assert_eq!((length, rest.len()), (3000, 2990));
+        sent.borrow_mut().extend_from_slice(&rest);
+        let mut left = vec![0; bytes.len() - 6000];
+        source.read_exact(&mut left).await.unwrap();
+        assert!([sent.take(), left].concat() == bytes, "what was not sent is still to be read");
+        drop(far);
+        assert_eq!(pass(&mut source, sendable, send).await.unwrap().0, 0, "the end");
     }
 }

@@ -166,3 +166,58 @@ impl ServerCertVerifier for AnyCertificate {
         self.0.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::{ClientConnection, ServerConnection};
+    use std::io::Write;
+
+    /// What one end says.
+    fn said<Data>(by: &mut ConnectionCommon<Data>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while by.wants_write() {
+            by.write_tls(&mut bytes).unwrap();
+        }
+        bytes
+    }
+
+    fn heard<Data: rustls::SideData>(by: &mut ConnectionCommon<Data>, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            by.read_tls(&mut bytes).unwrap();
+            by.process_new_packets().unwrap();
+        }
+    }
+
+    /// How many cells are in each record that an end makes of a hundred.
+    fn cells_of_records<Data>(by: &mut ConnectionCommon<Data>) -> Vec<usize> {
+        by.writer().write_all(&[7; 100 * CELL]).unwrap();
+        let bytes = said(by);
+        let mut rest = &bytes[..];
+        let mut cells = Vec::new();
+        while let [23, 3, 3, high, low, after @ ..] = rest {
+            let length = usize::from(u16::from_be_bytes([*high, *low]));
+            // The type and the tag.
+            let plain = length - 1 - 16;
+            assert_eq!(plain % CELL, 0, "a cell is in two records");
+            cells.push(plain / CELL);
+            rest = &after[length..];
+        }
+        assert!(rest.is_empty());
+        cells
+    }
+
+    #[test]
+    fn both_ends_put_whole_cells_into_records() {
+        let (connector, acceptor) = (Connector::new().unwrap(), Acceptor::new().unwrap());
+        let name = Connector::name([127, 0, 0, 1].into());
+        let mut client = ClientConnection::new(Arc::clone(connector.0.config()), name).unwrap();
+        let mut server = ServerConnection::new(Arc::clone(acceptor.tls.config())).unwrap();
+        while client.is_handshaking() || server.is_handshaking() {
+            heard(&mut server, &said(&mut client));
+            heard(&mut client, &said(&mut server));
+        }
+        assert_eq!(cells_of_records(&mut client), [31, 31, 31, 7]);
+        assert_eq!(cells_of_records(&mut server), [31, 31, 31, 7]);
+    }
+}

@@ -532,6 +532,18 @@ impl Carrier for State {
         })
     }
 
+    fn poll_sendable(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        ready!(self.link.outbox.poll_room(self.number(), cx));
+        self.with(|inner| match inner.machine.sendable(stream) {
+            Ok(0) => {
+                inner.streams.wait_writable(stream, cx);
+                Poll::Pending
+            }
+            Ok(length) => Poll::Ready(Ok(length)),
+            Err(_) => Poll::Ready(Err(inner.gone(inner.streams.reason(stream)))),
+        })
+    }
+
     fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()> {
         locked(&self.inner).streams.poll_gone(stream, cx)
     }

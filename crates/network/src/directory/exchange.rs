@@ -5,8 +5,6 @@ use crate::Error;
 use crate::http::{self, Url};
 use hyper::Request;
 use hyper::body::Bytes;
-#[cfg(feature = "tor")]
-use hyper::header::IF_MODIFIED_SINCE;
 use hyper::header::IF_NONE_MATCH;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,10 +91,7 @@ pub(super) async fn post(to: &DirectoryAddress, below: &str, body: Bytes) -> Res
 /// Asks for a URL of another kind of directory, unless what is there is older than that; takes no more than `most` bytes.
 #[cfg(feature = "tor")]
 pub(crate) async fn fetch(url: &Url, since: Option<SystemTime>, most: usize) -> Result<Reply, Error> {
-    let mut request = Request::get(url.path());
-    if let Some(since) = since {
-        request = request.header(IF_MODIFIED_SINCE, httpdate::fmt_http_date(since));
-    }
+    let request = http::since(Request::get(url.path()), since);
     exchange(url, request, Bytes::new(), most, &AtomicUsize::new(0)).await
 }
 

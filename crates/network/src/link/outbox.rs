@@ -9,10 +9,13 @@
 //! every further [`DESTROYS_A_CELL`] take the room of one cell from the budget. A DESTROY can't be dropped, since the other side must learn
 //! that the circuit has ended. If there is no room for one, or if more of them wait than the link may have circuits (and [`REFUSALS`]
 //! besides), the link is closed.
+//!
+//! A batch that the driver takes keeps its room until the connection below has taken all of it ([`Outbox::poll_fill`]): what TLS holds of it is memory,
+//! too. A link whose other side takes too little of it is [slow](Outbox::poll_stuck), and may be [given up](Outbox::give_up) for its room.
 
 use super::locked;
 use crate::tls::RECORD;
-use candor_onion::cell::{Cell, DestroyReason, Message};
+use candor_onion::cell::{CELL, Cell, DestroyReason, Message};
 use candor_onion::flow::MOST_UNACKNOWLEDGED;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,10 +32,12 @@ const REFUSALS: usize = 1024;
 pub(crate) const MOST: usize = MOST_UNACKNOWLEDGED as usize;
 /// Below this a queue is short, and who makes data may make more.
 pub(crate) const SHORT: usize = 128;
+/// A table for so many queues is small.
+const FEW: usize = 64;
 /// Bytes to write at a time: four records, which are one system call and, on their way through the kernel, one packet.
 const BATCH: usize = 4 * RECORD;
 
-/// How many cells a process may keep: queued on links, written and not taken, unread in streams, and as unfinished cells and messages.
+/// How many cells a process may keep: queued on links, on their way into their connections, unread in streams, and as unfinished cells and messages.
 /// An eighth more is a reserve for while room is being made.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -135,8 +140,15 @@ struct State {
     ends: VecDeque<(u32, DestroyReason)>,
     /// Room of the budget that `ends` has taken.
     room: usize,
+    /// Room of the batch that is on its way.
+    under_way: usize,
+    /// How many cells' worth of bytes that batch has. DESTROY cells among them have room here only if the other side doesn't take them.
+    batch: usize,
     closing: bool,
+    given_up: bool,
     driver: Option<Waker>,
+    /// The driver of a link whose other side takes too little.
+    slow: Option<Waker>,
 }
 
 #[derive(Default)]
@@ -243,10 +255,11 @@ impl Outbox {
         }
     }
 
-    /// Appends the next cells to `out`; whether there will be more. Pending while there are none.
+    /// Appends the next cells to `out`; whether there will be more. Pending while there are none. All that it has given before is gone.
     pub(super) fn poll_fill(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
         let mut state = locked(&self.state);
         let state = &mut *state;
+        self.batch_is_gone(state);
         if state.turns.is_empty() && state.ends.is_empty() {
             if state.closing {
                 return Poll::Ready(false);
@@ -256,7 +269,7 @@ impl Outbox {
             }
             return Poll::Pending;
         }
-        let mut taken = 0;
+        let (mut taken, before) = (0, out.len());
         while out.len() < BATCH {
             // The ends take turns with each of the queues.
             if let Some((circuit, reason)) = state.ends.pop_front() {
@@ -279,12 +292,61 @@ impl Outbox {
             }
         }
         let room = state.ends.len().saturating_sub(1) / DESTROYS_A_CELL;
-        self.budget.give(taken + state.room - room);
+        self.budget.give(state.room - room);
         state.room = room;
+        (state.under_way, state.batch) = (taken, (out.len() - before).div_ceil(CELL));
         if state.ends.is_empty() {
             state.ends.shrink_to(DESTROYS_A_CELL);
         }
         Poll::Ready(true)
+    }
+
+    /// The batch that [`Self::poll_fill`] has given is not gone, and if the link is slow, it hasn't been for some time. Ready when the link is to be
+    /// given up: somebody else gets its room, or there is none for all of the batch.
+    pub(super) fn poll_stuck(&self, is_slow: bool, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = locked(&self.state);
+        while state.under_way < state.batch && self.budget.take().is_ok() {
+            state.under_way += 1;
+        }
+        state.slow = is_slow.then(|| cx.waker().clone());
+        let has_room = !is_slow || state.under_way >= state.batch;
+        if has_room && !state.given_up { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// The batch that [`Self::poll_fill`] has given is gone, or nobody sends it any more.
+    pub(super) fn gone(&self) {
+        self.batch_is_gone(&mut locked(&self.state));
+    }
+
+    fn batch_is_gone(&self, state: &mut State) {
+        self.budget.give(std::mem::take(&mut state.under_way));
+        (state.batch, state.slow) = (0, None);
+    }
+
+    /// How many cells the link keeps that its other side should have taken long since.
+    pub(crate) fn overdue(&self) -> usize {
+        let state = locked(&self.state);
+        state.slow.as_ref().map_or(0, |_| state.under_way)
+    }
+
+    /// Gives up the link with all that waits on it. The room is free at once.
+    pub(crate) fn give_up(&self) {
+        let mut state = locked(&self.state);
+        let slow = state.slow.take();
+        self.drop_all(&mut state);
+        state.given_up = true;
+        state.close();
+        slow.into_iter().for_each(Waker::wake);
+    }
+
+    /// Gives back most of what more queues than there are now have needed. To be called now and then.
+    pub(crate) fn tidy(&self) {
+        let mut state = locked(&self.state);
+        let used = state.queues.len();
+        if state.queues.capacity() > FEW.max(4 * used) {
+            state.queues.shrink_to(2 * used);
+            state.turns.shrink_to(2 * used);
+        }
     }
 
     /// Takes nothing more; the driver ends when all is sent.
@@ -292,14 +354,15 @@ impl Outbox {
         locked(&self.state).close();
     }
 
-    /// Whether what waits should be given up soon: the link closes, or room is short.
-    pub(super) fn is_pressed(&self) -> bool {
-        locked(&self.state).closing || self.budget.is_short()
+    /// Whether no more is taken, so that what waits is worth little patience.
+    pub(super) fn is_closing(&self) -> bool {
+        locked(&self.state).closing
     }
 
     fn drop_all(&self, state: &mut State) {
         let all: usize = state.queues.values().map(Queue::counted).sum();
         self.budget.give(all + state.room);
+        self.batch_is_gone(state);
         state.room = 0;
         state.ends = VecDeque::new();
         state.turns.clear();
@@ -409,11 +472,74 @@ mod tests {
         }
         assert_eq!(budget.used(), 1 + 1033 / DESTROYS_A_CELL);
         let mut cx = Context::from_waker(Waker::noop());
-        assert!(!outbox.is_pressed() && !outbox.is_empty());
+        assert!(!outbox.is_closing() && !outbox.is_empty());
         outbox.push(2000, destroy()).unwrap();
-        assert!(outbox.is_pressed() && outbox.is_empty());
+        assert!(outbox.is_closing() && outbox.is_empty());
         assert_eq!(outbox.poll_fill(&mut cx, &mut Vec::new()), Poll::Ready(false));
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_batch_keeps_its_room_until_it_is_gone_and_ends_in_it_have_some_if_it_stays() {
+        let budget = Budget::new(100);
+        let outbox = Outbox::new(Arc::clone(&budget), 10);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut fill = |outbox: &Outbox| outbox.poll_fill(&mut cx, &mut Vec::new());
+        (1..=10).for_each(|length| assert_eq!(outbox.push(1, relay()), Ok(length)));
+        (2..=6).for_each(|circuit| assert_eq!(outbox.push(circuit, destroy()), Ok(1)));
+        assert_eq!((fill(&outbox), outbox.is_empty(), budget.used()), (Poll::Ready(true), true, 10));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!((outbox.poll_stuck(false, &mut cx), budget.used()), (Poll::Pending, 15));
+        assert_eq!(outbox.overdue(), 0, "nobody has waited for it");
+        assert_eq!((outbox.poll_stuck(true, &mut cx), budget.used(), outbox.overdue()), (Poll::Pending, 15, 15));
+        assert_eq!(
+            (outbox.poll_fill(&mut cx, &mut Vec::new()), budget.used(), outbox.overdue()),
+            (Poll::Pending, 0, 0)
+        );
+
+        // A link that is given up gives all of its room back at once, and its driver hears of it.
+        (1..=130).for_each(|circuit| drop(outbox.push(circuit % 2, relay())));
+        assert_eq!(budget.used(), 112, "what there is, and the reserve");
+        outbox.clear(0);
+        assert_eq!(outbox.poll_fill(&mut cx, &mut Vec::new()), Poll::Ready(true));
+        assert_eq!((outbox.poll_stuck(true, &mut cx), outbox.overdue()), (Poll::Pending, 56));
+        outbox.push(7, relay()).unwrap();
+        outbox.give_up();
+        assert_eq!(
+            (outbox.poll_stuck(true, &mut cx), budget.used(), outbox.push(8, relay())),
+            (Poll::Ready(()), 0, Ok(0))
+        );
+
+        // One that finds no room for the ends of its batch is given up, too, and takes none from others.
+        let other = Outbox::new(Arc::clone(&budget), 10);
+        (1..=112).for_each(|_| drop(other.push(1, relay())));
+        let full = Outbox::new(Arc::clone(&budget), 10);
+        full.push(3, destroy()).unwrap();
+        assert_eq!(full.poll_fill(&mut cx, &mut Vec::new()), Poll::Ready(true));
+        assert_eq!((full.poll_stuck(false, &mut cx), budget.used()), (Poll::Pending, 112), "it may go in a moment");
+        assert_eq!((full.poll_stuck(true, &mut cx), budget.used()), (Poll::Ready(()), 112));
+        drop((other, full, outbox));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_burst_of_circuits_leaves_no_large_tables() {
+        let outbox = Outbox::new(Budget::new(10_000), 10_000);
+        let mut cx = Context::from_waker(Waker::noop());
+        let capacities = || {
+            let state = locked(&outbox.state);
+            (state.queues.capacity(), state.turns.capacity())
+        };
+        (1..=5000).for_each(|circuit| drop(outbox.push(circuit, relay())));
+        outbox.tidy();
+        assert!(capacities().0 >= 5000, "they are all in use");
+        while outbox.poll_fill(&mut cx, &mut Vec::new()) == Poll::Ready(true) {}
+        (1..=20).for_each(|circuit| drop(outbox.push(circuit, relay())));
+        outbox.tidy();
+        assert!(capacities().0 <= FEW && capacities().1 <= FEW, "{:?}", capacities());
+        let mut out = Vec::new();
+        assert_eq!(outbox.poll_fill(&mut cx, &mut out), Poll::Ready(true));
+        assert!(circuits(&out).into_iter().eq(1..=20));
     }
 
     #[test]

@@ -5,15 +5,14 @@ use super::metrics::Count;
 use super::pool::Trial;
 use crate::clock::instant;
 use crate::link::{locked, with_input};
-use crate::stream::CircuitStream;
+use crate::stream::{Broken, CircuitStream};
 use socket2::SockRef;
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{sleep_until, timeout};
 
@@ -33,18 +32,18 @@ pub(super) async fn carry(
     let in_use = || *locked(&used) = instant();
     let (mut from_client, mut to_client) = tcp.split();
     let up = async {
-        let mut bytes = early.to_vec();
+        let mut sent = stream.send_all(early).await.map(|()| early.len()).map_err(|_| Broken::Stream);
         loop {
-            if stream.send_all(&bytes).await.is_err() {
+            match sent {
+                Ok(length) => counters.bytes_up.add(length),
+                Err(Broken::Source(error)) => return Err(error),
                 // What came down before is still on its way, and then it says why it ended.
-                return std::future::pending().await;
+                Err(Broken::Stream) => return std::future::pending().await,
             }
-            counters.bytes_up.add(bytes.len());
             in_use();
-            match next(|cx, buffer| Pin::new(&mut from_client).poll_read(cx, buffer)).await {
-                Ok(more) if more.is_empty() => return Ok(()),
-                Ok(more) => bytes = more,
-                Err(error) => return Err(error),
+            sent = stream.send_from(&mut from_client).await;
+            if matches!(sent, Ok(0)) {
+                return Ok(());
             }
         }
     };

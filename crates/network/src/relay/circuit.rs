@@ -358,6 +358,18 @@ impl Carrier for CircuitEnd {
         })
     }
 
+    fn poll_sendable(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
+        self.0.with(|inner| match inner.machine.sendable(stream) {
+            Ok(0) => {
+                inner.streams.wait_writable(stream, cx);
+                Poll::Pending
+            }
+            Ok(length) => Poll::Ready(Ok(length)),
+            Err(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        })
+    }
+
     fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()> {
         locked(&self.0.inner).streams.poll_gone(stream, cx)
     }

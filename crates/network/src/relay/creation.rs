@@ -19,7 +19,7 @@ pub(super) struct CircuitPermit {
     _place: CircuitPlace,
 }
 
-/// Takes in a circuit that CREATE2 or CREATE2V asks for, or refuses it; `last` if nothing has come behind the cell so far.
+/// Takes in a circuit that CREATE2 or CREATE2V asks for, or refuses it; `last` if nothing is behind the cell in its record.
 pub(super) fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Message, last: bool) {
     let (Message::Create2(create) | Message::Create2v(create)) = &message else { return };
     if relay.is_stopping() {

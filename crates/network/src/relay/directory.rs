@@ -103,11 +103,9 @@ async fn fetch(
     let tcp = TcpStream::connect(from).await?;
     let (mut sender, connection) = http::client().handshake(TokioIo::new(tcp)).await?;
     locked(connections).spawn(async move { drop(connection.await) });
-    let mut request =
+    let request =
         Request::get(path).header(HOST, from.to_string()).header(USER_AGENT, "candor").header(CONNECTION, "close");
-    if let Some(since) = since {
-        request = request.header(IF_MODIFIED_SINCE, httpdate::fmt_http_date(since));
-    }
+    let request = http::since(request, since);
     Ok(sender.send_request(request.body(Empty::<Bytes>::new())?).await?)
 }
 

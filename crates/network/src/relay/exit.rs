@@ -7,20 +7,22 @@ use super::{Shared, own};
 use crate::files;
 use crate::link::with_input;
 use crate::policy::host_address;
-use crate::stream::CircuitStream;
+use crate::stream::{Broken, CircuitStream};
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::{Begin, Connected, EndReason, Resolve, Resolved};
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+/// Bytes to write to a connection at a time. One that takes nothing keeps so many waiting, beside those in the budget of cells.
+const PIECE: usize = 16 << 10;
 /// How long a connection may take to accept what a client has sent.
 const STUCK: Duration = Duration::from_secs(300);
 /// How long it may take to be closed.
@@ -174,15 +176,12 @@ async fn carry(tcp: &mut TcpStream, stream: &CircuitStream, place: &Place) -> En
     let (mut from_target, mut to_target) = tcp.split();
     let down = async {
         loop {
-            let bytes = match next(|cx, buffer| Pin::new(&mut from_target).poll_read(cx, buffer)).await {
-                Ok(bytes) if bytes.is_empty() => return EndReason::DONE,
-                Ok(bytes) => bytes,
-                Err(error) => return reason_of(&error),
-            };
-            place.used();
-            if stream.send_all(&bytes).await.is_err() {
+            match stream.send_from(&mut from_target).await {
+                Ok(0) => return EndReason::DONE,
+                Ok(_) => place.used(),
+                Err(Broken::Source(error)) => return reason_of(&error),
                 // The client has ended the stream; what it sent before may still be on its way up.
-                return std::future::pending().await;
+                Err(Broken::Stream) => return std::future::pending().await,
             }
         }
     };
@@ -210,7 +209,13 @@ async fn carry(tcp: &mut TcpStream, stream: &CircuitStream, place: &Place) -> En
 
 /// What comes next; nothing at the end.
 async fn next(mut poll: impl FnMut(&mut Context<'_>, &mut ReadBuf<'_>) -> Poll<io::Result<()>>) -> io::Result<Vec<u8>> {
-    poll_fn(|cx| with_input(|buffer| poll(cx, buffer).map_ok(|()| buffer.filled().to_vec()))).await
+    poll_fn(|cx| {
+        with_input(|buffer| {
+            let mut piece = buffer.take(PIECE);
+            poll(cx, &mut piece).map_ok(|()| piece.filled().to_vec())
+        })
+    })
+    .await
 }
 
 fn reason_of(error: &io::Error) -> EndReason {

@@ -52,8 +52,8 @@ pub struct RelayLimits {
     pub cells: usize,
     /// How long a link may take to come about.
     pub link: Duration,
-    /// How long a neighbour may take nothing of what is queued for it, before its link is closed. A second is enough if three quarters of
-    /// [`cells`](Self::cells) are used up.
+    /// How long a neighbour may take nothing of what is queued for it, before its link is closed. A second is enough if all of
+    /// [`cells`](Self::cells) are used up, the neighbour is a stranger, and its network holds most of them.
     pub stuck: Duration,
     /// How long a circuit without streams may carry nothing before it is closed. A minute is enough if three quarters of
     /// [`all_circuits`](Self::all_circuits) are used up.

@@ -55,6 +55,11 @@ impl Payer {
         }
     }
 
+    /// Who pays for what the link keeps itself: nobody if it is a listed relay's, which carries everybody's circuits.
+    pub(super) fn of_link(link: &Arc<RelayLink>) -> Option<Self> {
+        (!link.place.is_listed()).then(|| Self::Asker(Asker::of(link)))
+    }
+
     /// The listed relay's link that the circuit came over.
     pub(super) fn listed_link(self) -> Option<usize> {
         match self {

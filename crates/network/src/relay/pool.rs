@@ -124,7 +124,7 @@ impl<C: Waits> Pool<C> {
     }
 
     /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit to refuse: this one, or one of
-    /// somebody who has more of them waiting. `alone`: nothing else waits to be read on the link.
+    /// somebody who has more of them waiting. `alone`: nothing came behind it in its record.
     pub(super) fn submit(&self, job: Work, circuit: &Arc<C>, alone: bool) -> Option<Arc<C>> {
         let mut state = locked(&self.0.state);
         let idle = state.jobs.is_empty() && state.working == 0;
@@ -161,7 +161,7 @@ impl<C: Waits> Pool<C> {
         self.0.answered.load(Ordering::Relaxed)
     }
 
-    /// Upgrades whose work is done.
+    /// Upgrades that have an answer, which a request that can't be read has not.
     pub(super) fn upgraded(&self) -> u64 {
         self.0.upgraded.load(Ordering::Relaxed)
     }
@@ -239,9 +239,11 @@ impl<C: Waits> Queue<C> {
                         creations.push(job);
                     }
                     Work::Upgrade(job) => {
-                        circuit.upgraded(job.run(&MlKem768::new()));
+                        let answer = job.run(&MlKem768::new());
+                        let is_answered = answer.is_ok();
+                        circuit.upgraded(answer);
                         left[at] = None;
-                        self.upgraded.fetch_add(1, Ordering::Relaxed);
+                        self.upgraded.fetch_add(u64::from(is_answered), Ordering::Relaxed);
                     }
                 }
             }
@@ -331,8 +333,7 @@ mod tests {
         }
 
         fn upgraded(self: &Arc<Self>, answer: Result<UpgradeAnswer, candor_onion::Error>) {
-            answer.unwrap();
-            self.answers.send(self.number).unwrap();
+            self.answers.send(if answer.is_ok() { self.number } else { REFUSED }).unwrap();
         }
 
         fn lost(self: &Arc<Self>) {
@@ -343,6 +344,8 @@ mod tests {
 
     /// What is said of those who are lost, beside their number.
     const LOST: u8 = 100;
+    /// What is said of an upgrade that is refused.
+    const REFUSED: u8 = 255;
     /// So that a thread that is gone fails the test, which would wait for it else.
     const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -448,6 +451,11 @@ mod tests {
         }
         assert_eq!((scene.pool.upgraded(), scene.pool.answered()), (98, 3));
         assert_eq!(scene.pool.batches().iter().sum::<u64>(), 3, "batches are of creations");
+        let (_, waiting) = scene.job(1, 0, None);
+        let unreadable = Work::Upgrade(UpgradeJob::new(request[1..].to_vec()));
+        assert!(scene.pool.submit(unreadable, &waiting, true).is_none());
+        assert_eq!(scene.answers.1.recv_timeout(PATIENCE), Ok(REFUSED));
+        assert_eq!(scene.pool.upgraded(), 98, "which is no answer");
     }
 
     #[test]

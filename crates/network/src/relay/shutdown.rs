@@ -19,7 +19,7 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How long links may take to send the last cells.
 const LAST_CELLS: Duration = Duration::from_secs(2);
 
-/// Ends circuits that wait in vain or carry nothing, and links that nobody uses, and renews keys, as long as the relay runs.
+/// Ends circuits that wait in vain or carry nothing, and links that nobody uses, tidies those that once had more circuits, and renews keys, as long as the relay runs.
 pub(super) async fn keep_time(relay: Arc<Shared>) {
     let mut idle: HashMap<usize, Instant> = HashMap::new();
     loop {
@@ -37,7 +37,10 @@ pub(super) async fn keep_time(relay: Arc<Shared>) {
             }
         }
         let mut still_idle = HashMap::new();
-        links.iter().for_each(|link| link.place.set_in_use(link.count() > 0));
+        for link in &links {
+            link.place.set_in_use(link.count() > 0);
+            link.tidy();
+        }
         for link in links.iter().filter(|link| link.count() == 0) {
             let key = Arc::as_ptr(link).addr();
             let since = *idle.get(&key).unwrap_or(&now);

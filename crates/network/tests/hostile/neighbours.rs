@@ -6,8 +6,10 @@ use crate::scene::{Scene, holds_nothing, recovers, until};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
 use candor_onion::cell::payload::{Create2, Created2};
-use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
+use candor_onion::cell::{Cell, DestroyReason, MOST_VARIABLE, Message, PAYLOAD};
 use candor_onion::relay::RelayCommand;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use socket2::SockRef;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -72,6 +74,65 @@ async fn a_neighbour_that_reads_nothing_loses_its_link_in_time() {
     until(|| town.relay(0).counts().links == 0).await;
     drop(neighbour);
     holds_nothing(&town).await;
+}
+
+/// A link from that address that reads nothing of many answers; little of them waits in the kernel, on either side.
+async fn deaf(relay: &ListedRelay, from: [u8; 4]) -> Raw {
+    let socket = TcpSocket::new_v4().unwrap();
+    SockRef::from(&socket).set_tcp_mss(536).unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    let tcp = socket.connect(relay.address()).await.unwrap();
+    let mut raw = Raw::over(tcp, relay, vec![X25519MLKEM768]).await.unwrap();
+    raw.send(refused(relay, ANSWERS)).await;
+    raw
+}
+
+const ANSWERS: u32 = 2000;
+
+/// Links of one network keep what they don't read until all room is taken, and one of another network does, too. The first network holds most and loses as many links as
+/// others need; the other's link waits for its other side, however long that is busy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_that_take_nothing_give_way_and_one_that_holds_little_lasts() {
+    const ROOM: usize = 300;
+    let scene = Scene::new(|config| {
+        config.limits.cells = ROOM;
+        config.limits.stuck = Duration::from_secs(600);
+    })
+    .await;
+    let relay = scene.listed(0);
+    let held = || scene.relay(0).held();
+    let answered = || scene.relay(0).counts().replayed + scene.relay(0).counts().refused_circuits;
+    let (links, before) = (scene.links_before(0), answered());
+    let mut busy = deaf(relay, [127, 1, 2, 1]).await;
+    until(|| answered() - before >= u64::from(ANSWERS) - 1).await;
+    let mut many = Vec::new();
+    while held().cells < ROOM && held().links > links + many.len() {
+        assert!(many.len() < 60, "they take no room: {:?}", held());
+        many.push(deaf(relay, [127, 1, 1, 1]).await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Nobody has read anything for a second. Then whoever asks for room makes some: here, cells that are not finished, which take fifteen cells' worth each.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let mut unfinished = Vec::new();
+    Cell::on_link(Message::Vpadding(MOST_VARIABLE)).encode(&mut unfinished);
+    unfinished.pop();
+    let (start, mut askers) = (held().cells, Vec::new());
+    while held().cells + 30 > start + 15 * askers.len() {
+        assert!(start + 15 * askers.len() <= ROOM + ROOM / 8, "nobody gives way: {:?} after {start}", held());
+        let mut asker = scene.raw(0, [127, 1, 3, 1]).await;
+        asker.send_bytes(&unfinished).await.unwrap();
+        askers.push(asker);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    drop(askers);
+    scene.serves().await;
+    for answer in 1..=ANSWERS {
+        let cell = busy.next().await.unwrap_or_else(|| panic!("lost before answer {answer}"));
+        assert!(matches!(cell.message, Message::Destroy(_)), "{cell:?}");
+    }
+    drop((busy, many));
+    scene.is_as_before().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

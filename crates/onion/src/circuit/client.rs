@@ -350,6 +350,14 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
+    /// How many bytes [`Self::send`] takes at least. If none, [`ClientAction::Writable`] follows when there is room again.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub fn sendable(&mut self, stream: StreamId) -> Result<usize, Error> {
+        self.with_last(|conversation, _| conversation.sendable(stream))
+    }
+
     /// Reports that this many bytes of the stream have been used up or discarded, so that the other end may send more.
     /// Report every byte, also of streams that have ended: unread bytes hold the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {

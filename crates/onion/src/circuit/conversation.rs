@@ -2,9 +2,10 @@
 //! client opens streams.
 
 mod lookups;
+mod sending;
 
 use super::ended::Ended;
-use super::padding::{self, UNPREDICTABLE};
+use super::padding;
 use super::stream::{Outgoing, Stream, StreamId};
 use super::{Agreed, Limits};
 use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
@@ -181,32 +182,6 @@ impl Conversation {
         let stream = self.streams.get_mut(&id.0).filter(|stream| !stream.is_lookup).ok_or(Error::NoStream(id.0))?;
         stream.connected = true;
         self.message(RelayCommand::CONNECTED, id.0, &connected.encode(), send)
-    }
-
-    /// Sends as much as flow control allows; returns how much that was.
-    pub(super) fn data(&mut self, id: StreamId, bytes: &[u8], now: Instant, send: Send<'_>) -> Result<usize, Error> {
-        let stream = self.streams.get_mut(&id.0).ok_or(Error::NoStream(id.0))?;
-        if !stream.connected {
-            return Err(Error::NotNow("stream is not connected yet"));
-        }
-        let mut done = 0;
-        while done < bytes.len() && self.flow.allowance() > 0 && stream.allowance() > 0 {
-            // The cell that a SENDME will acknowledge has room for bytes that nobody but us can know before it arrives.
-            let most = self.format.most_data() - if self.flow.marks_next() { UNPREDICTABLE } else { 0 };
-            let chunk = &bytes[done..bytes.len().min(done + most)];
-            let mut payload = Box::new([0; PAYLOAD]);
-            let header = Header { command: RelayCommand::DATA, stream: id.0, length: chunk.len() as u16 };
-            self.format.encode(&mut payload, header, chunk);
-            padding::fill(&mut payload, self.format.most_data() - chunk.len())?;
-            let tag = send(false, payload);
-            self.flow.sent(tag, now);
-            if let Outgoing::Window(cells) = &mut stream.outgoing {
-                *cells -= 1;
-            }
-            done += chunk.len();
-        }
-        stream.starved = done < bytes.len();
-        Ok(done)
     }
 
     /// Reports that the caller has used up or discarded this many bytes of the stream.
@@ -477,6 +452,7 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circuit::padding::UNPREDICTABLE;
     use crate::layer::Crypto;
 
     pub(super) fn conversation(end: End, crypto: Crypto) -> Conversation {

@@ -14,6 +14,8 @@ pub enum Side {
 }
 
 const TOP: u32 = 1 << 31;
+/// A table for so many is small.
+const FEW: usize = 64;
 
 /// The circuits of one link, created from either end, each with the caller's data.
 ///
@@ -82,6 +84,14 @@ impl<T> Circuits<T> {
         self.circuits.remove(&number)
     }
 
+    /// Gives back most of what more circuits than there are now have needed. To be called now and then: a table does not shrink by itself.
+    pub fn tidy(&mut self) {
+        let used = self.circuits.len();
+        if self.circuits.capacity() > FEW.max(4 * used) {
+            self.circuits.shrink_to(2 * used);
+        }
+    }
+
     /// Number of circuits.
     pub fn len(&self) -> usize {
         self.circuits.len()
@@ -114,6 +124,18 @@ mod tests {
         let numbers = |circuits: &mut Circuits<()>| [(); 4].map(|()| circuits.open(()).unwrap());
         assert_eq!(numbers(&mut initiator), [0xFFFF_FFFE, 0xFFFF_FFFF, 0x8000_0000, 0x8000_0001]);
         assert_eq!(numbers(&mut responder), [0x7FFF_FFFE, 0x7FFF_FFFF, 1, 2], "0 is not a circuit number");
+    }
+
+    #[test]
+    fn a_burst_of_circuits_leaves_no_large_table() {
+        let mut circuits = Circuits::new(Side::Initiator, 1, 10_000);
+        let numbers: Vec<_> = (0..5000).map(|circuit| circuits.open(circuit).unwrap()).collect();
+        circuits.tidy();
+        assert!(circuits.circuits.capacity() >= 5000);
+        numbers[20..].iter().for_each(|number| assert!(circuits.remove(*number).is_some()));
+        circuits.tidy();
+        assert!(circuits.circuits.capacity() <= FEW, "{}", circuits.circuits.capacity());
+        assert!((0..20).all(|circuit| circuits.get_mut(numbers[circuit]) == Some(&mut { circuit })));
     }
 
     #[test]

@@ -299,6 +299,14 @@ impl RelayCircuit {
         self.with_client(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
+    /// How many bytes [`Self::send`] takes at least. If none, [`RelayAction::Writable`] follows when there is room again.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub fn sendable(&mut self, stream: StreamId) -> Result<usize, Error> {
+        self.with_client(|conversation, _| conversation.sendable(stream))
+    }
+
     /// Reports that this many bytes of the stream have been written or discarded. Report every byte, also of streams
     /// that have ended: unread bytes hold the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {

@@ -75,6 +75,42 @@ fn a_relay_with_a_directory_opens_streams_to_it_and_no_more_than_it_may() {
 }
 
 #[test]
+fn what_can_be_sent_is_known_before_and_a_stream_without_room_is_told_of_some() {
+    let (mut client, mut relay, stream) = asked();
+    let now = Instant::now();
+    assert!(matches!(relay.sendable(stream), Err(Error::NotNow(_))), "it is not connected");
+    relay.connected(stream, Connected { address: None }).unwrap();
+    let (mut sent, mut cells) = (0, Vec::new());
+    loop {
+        cells.extend(std::iter::from_fn(|| relay.poll()));
+        let room = relay.sendable(stream).unwrap().min(10_000);
+        if room == 0 {
+            break;
+        }
+        assert_eq!(relay.send(stream, &vec![7; room], now), Ok(room));
+        sent += room;
+    }
+    for cell in cells {
+        let RelayAction::ToClient(cell) = cell else { panic!("{cell:?}") };
+        client.receive(cell, now);
+    }
+    let mut came = 0;
+    while let Some(action) = client.poll() {
+        match action {
+            ClientAction::Data { stream, bytes } => {
+                came += bytes.len();
+                client.consumed(stream, bytes.len());
+            }
+            ClientAction::Send(acknowledgement) => relay.receive_from_client(acknowledgement, now),
+            _ => {}
+        }
+    }
+    assert_eq!(came, sent);
+    assert!(std::iter::from_fn(|| relay.poll()).any(|action| action == RelayAction::Writable { stream }));
+    assert!(relay.sendable(stream).unwrap() > 0);
+}
+
+#[test]
 fn a_client_that_can_not_pad_a_cell_closes_its_circuit_and_says_why() {
     let (mut client, _) = circuit();
     let target = Begin::new("target.test", 80).unwrap();
