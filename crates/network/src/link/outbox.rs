@@ -147,8 +147,9 @@ struct State {
     closing: bool,
     given_up: bool,
     driver: Option<Waker>,
-    /// The driver of a link whose other side takes too little.
-    slow: Option<Waker>,
+    /// The driver, while the other side doesn't take the batch, and whether that has been so for some time.
+    stuck: Option<Waker>,
+    is_slow: bool,
 }
 
 #[derive(Default)]
@@ -308,7 +309,7 @@ impl Outbox {
         while state.under_way < state.batch && self.budget.take().is_ok() {
             state.under_way += 1;
         }
-        state.slow = is_slow.then(|| cx.waker().clone());
+        (state.stuck, state.is_slow) = (Some(cx.waker().clone()), is_slow);
         let has_room = !is_slow || state.under_way >= state.batch;
         if has_room && !state.given_up { Poll::Pending } else { Poll::Ready(()) }
     }
@@ -320,23 +321,29 @@ impl Outbox {
 
     fn batch_is_gone(&self, state: &mut State) {
         self.budget.give(std::mem::take(&mut state.under_way));
-        (state.batch, state.slow) = (0, None);
+        (state.batch, state.stuck, state.is_slow) = (0, None, false);
     }
 
     /// How many cells the link keeps that its other side should have taken long since.
     pub(crate) fn overdue(&self) -> usize {
         let state = locked(&self.state);
-        state.slow.as_ref().map_or(0, |_| state.under_way)
+        if state.is_slow { state.under_way } else { 0 }
+    }
+
+    /// How many cells the link keeps that its other side does not take at this moment.
+    pub(crate) fn stuck(&self) -> usize {
+        let state = locked(&self.state);
+        state.stuck.as_ref().map_or(0, |_| state.under_way)
     }
 
     /// Gives up the link with all that waits on it. The room is free at once.
     pub(crate) fn give_up(&self) {
         let mut state = locked(&self.state);
-        let slow = state.slow.take();
+        let stuck = state.stuck.take();
         self.drop_all(&mut state);
         state.given_up = true;
         state.close();
-        slow.into_iter().for_each(Waker::wake);
+        stuck.into_iter().for_each(Waker::wake);
     }
 
     /// Gives back most of what more queues than there are now have needed. To be called now and then.

@@ -4,8 +4,9 @@
 //! [payer](Payer) pays for them: a stranger's network, or the circuit itself behind a listed relay. Of the payer [that pays](Bill), the
 //! circuits that hold most are destroyed, until a quarter of all room is free. Cells that come meanwhile find a reserve.
 //!
-//! A link holds a batch that is on its way. If its other side has taken next to nothing of it for a second, a stranger's network pays for that, too,
-//! and once none of its circuits holds anything, with such links. So nobody loses a link because its host was busy for a second, unless it holds most.
+//! A link holds a batch that is on its way. While its other side doesn't take it, a stranger's network pays for that, too, and once none of its circuits
+//! holds anything, with such links: those that have taken next to nothing for a second, or any if the network holds more than a quarter of all room. So
+//! nobody loses a link because its host was busy for a second, unless it holds most.
 
 use super::Shared;
 use super::circuit::Circuit;
@@ -28,8 +29,8 @@ struct Holder {
     total: usize,
     /// With what each holds, the largest last.
     circuits: Vec<(usize, Arc<Circuit>)>,
-    /// With what each should have been rid of.
-    links: Vec<(usize, Arc<RelayLink>)>,
+    /// With whether each has been stuck for some time, and what it should be rid of; those that have, last.
+    links: Vec<(bool, usize, Arc<RelayLink>)>,
 }
 
 fn make(relay: &Shared) {
@@ -41,14 +42,17 @@ fn make(relay: &Shared) {
             holder.total += held;
             holder.circuits.push((held, circuit));
         }
-        let overdue = link.outbox.overdue();
-        if let Some(payer) = Payer::of_link(&link).filter(|_| overdue > 0) {
+        let stuck = link.outbox.stuck();
+        if let Some(payer) = Payer::of_link(&link).filter(|_| stuck > 0) {
             let holder = holders.entry(payer).or_default();
-            holder.total += overdue;
-            holder.links.push((overdue, link));
+            holder.total += stuck;
+            holder.links.push((link.outbox.overdue() > 0, stuck, link));
         }
     }
-    holders.values_mut().for_each(|holder| holder.circuits.sort_by_key(|(held, _)| *held));
+    for holder in holders.values_mut() {
+        holder.circuits.sort_by_key(|(held, _)| *held);
+        holder.links.sort_by_key(|(is_overdue, stuck, _)| (*is_overdue, *stuck));
+    }
     let held = holders.iter().map(|(payer, holder)| (*payer, holder.total)).collect();
     let mut bill = Bill::new(held, relay.limits.cells);
     while relay.budget.is_short() {
@@ -57,9 +61,11 @@ fn make(relay: &Shared) {
         if let Some((held, circuit)) = holder.circuits.pop_if(|(held, _)| *held > 0) {
             circuit.overflow();
             bill.paid(payer, held);
-        } else if let Some((overdue, link)) = holder.links.pop() {
-            link.outbox.give_up();
-            bill.paid(payer, overdue);
+        } else if let Some((is_overdue, stuck, link)) = holder.links.pop() {
+            if is_overdue || holder.total > relay.limits.cells / 4 {
+                link.outbox.give_up();
+            }
+            bill.paid(payer, stuck);
         } else {
             // What is queued belongs to circuits that are gone; their links' drivers get rid of it.
             return;
