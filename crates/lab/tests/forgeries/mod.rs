@@ -173,7 +173,9 @@ pub(crate) fn failed(lines: &mut [Value], rounds: Value, failures: u64) {
 pub(crate) fn lasting(lines: &mut [Value], ns: u64) {
     lines[TASK]["plan"]["iterations"] = json!(1);
     lines[TASK]["plan"]["lasts_ns"] = json!(ns);
-    [FIRST, SECOND].map(|block| lines[block]["iterations"] = json!(1));
+    for block in [FIRST, SECOND] {
+        lines[block]["iterations"] = json!(1);
+    }
     lines[FIRST]["ns"]["peer"][1] = json!(9_000_000_000_u64);
 }
 
