@@ -370,6 +370,7 @@ impl Workers for Told {
         {
             reply(Reply::Able {
                 cpu: false,
+                lasts: false,
                 subject: subject.into(),
                 ns: 1000.0,
                 phased: false,
