@@ -354,8 +354,7 @@ mod tests {
             subjects: vec!["a".into(), "a#2".into(), "b".into()],
             iterations: 1000,
             rounds: 2000,
-            cpu: false,
-            lasts_ns: 0,
+            ..TaskPlan::default()
         };
         // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times; and three epochs before all rounds.
         let rounds = 2000 * (300 * 1000 + 250 * 63);

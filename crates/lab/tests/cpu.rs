@@ -15,7 +15,7 @@ fn run() -> Run {
     let mut run = Run::empty("cpu", Manifest { processes: 8, comparisons: 2, ..Manifest::default() });
     run.end = End { during: Default::default(), seconds: 1.0, interrupted: false };
     let subjects = SUBJECTS.map(str::to_owned).to_vec();
-    let plan = TaskPlan { subjects, iterations: 1, rounds: 5, cpu: true, lasts_ns: 0 };
+    let plan = TaskPlan { subjects, iterations: 1, rounds: 5, cpu: true, ..TaskPlan::default() };
     assert_eq!(plan.comparisons(), 2, "one by the times, one by the CPU times");
     run.tasks.push(TaskRecord { task: "t".into(), what: "work".into(), bytes: Some(10), plan: Some(plan) });
     for subject in ["ours", "peer"] {

@@ -33,7 +33,7 @@ fn sealed_on(directory: &Path, machine: Machine) -> (String, Vec<u8>) {
     };
     let mut file = RunWriter::begin(directory, &manifest).unwrap();
     let subjects = vec!["ours".to_owned(), "ours#2".into(), "peer".into()];
-    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 5, cpu: false, lasts_ns: 0 };
+    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 5, ..TaskPlan::default() };
     let task = TaskRecord { task: "t".into(), what: "w".into(), bytes: Some(64), plan: Some(plan) };
     file.append(&Record::Task(task)).unwrap();
     for subject in ["ours", "peer"] {

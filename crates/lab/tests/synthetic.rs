@@ -42,7 +42,7 @@ fn gauss(random: &mut Random) -> f64 {
 fn run(noise: Noise, ratio: f64, seed: u64) -> Run {
     let mut random = Random::new(seed);
     let names = ["ours".to_owned(), control_of("ours"), "peer".to_owned()];
-    let plan = TaskPlan { subjects: names.to_vec(), iterations: 1000, rounds: ROUNDS, cpu: false, lasts_ns: 0 };
+    let plan = TaskPlan { subjects: names.to_vec(), iterations: 1000, rounds: ROUNDS, ..TaskPlan::default() };
     let mut blocks = Vec::new();
     let mut elapsed = 0.0;
     for process in 0..PROCESSES {

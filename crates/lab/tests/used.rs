@@ -185,7 +185,7 @@ fn made_up(subjects: &[(&str, Provenance, u64, Used)]) -> Report {
     let mut ns: Vec<_> = subjects.iter().map(|(name, _, ns, _)| ((*name).to_owned(), vec![*ns])).collect();
     ns.push((control_of(&names[0]), vec![subjects[0].2]));
     names.insert(1, control_of(&names[0]));
-    let plan = Some(TaskPlan { subjects: names, iterations: 1, rounds: 1, cpu: false, lasts_ns: 0 });
+    let plan = Some(TaskPlan { subjects: names, iterations: 1, rounds: 1, ..TaskPlan::default() });
     run.tasks.push(TaskRecord { task: "t".into(), what: String::new(), bytes: None, plan });
     let ns = ns.into_iter().collect();
     run.blocks.push(Block { task: "t".into(), iterations: 1, ns, orders: vec![Vec::new()], ..Block::default() });

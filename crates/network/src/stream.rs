@@ -51,9 +51,15 @@ impl CircuitStream {
         let _ = self.reason.set(reason);
     }
 
-    /// Ready with the next bytes; with none at the stream's end. Both directions can be used at a time.
-    pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.carrier.poll_receive(self.id, cx, buffer)
+    /// The next bytes, `most` of them at most; none at the stream's end. Both directions can be used at a time.
+    pub(crate) async fn receive(&self, most: usize) -> io::Result<Vec<u8>> {
+        poll_fn(|cx| {
+            with_input(|buffer| {
+                let mut piece = buffer.take(most);
+                self.carrier.poll_receive(self.id, cx, &mut piece).map_ok(|()| piece.filled().to_vec())
+            })
+        })
+        .await
     }
 
     /// Sends all of `bytes`.
@@ -120,7 +126,7 @@ impl Drop for CircuitStream {
 
 impl AsyncRead for CircuitStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.poll_receive(cx, buffer)
+        self.carrier.poll_receive(self.id, cx, buffer)
     }
 }
 
@@ -140,7 +146,7 @@ impl AsyncWrite for CircuitStream {
 
 impl AsyncRead for &CircuitStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.poll_receive(cx, buffer)
+        self.carrier.poll_receive(self.id, cx, buffer)
     }
 }
 

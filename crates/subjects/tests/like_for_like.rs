@@ -59,7 +59,7 @@ fn unmeasured() -> Run {
         subjects.insert(1, control_of(&subjects[0]));
         let ns = subjects.iter().map(|subject| (subject.clone(), vec![1_000_000])).collect();
         run.blocks.push(Block { task: task.clone(), iterations: 1, ns, orders: vec![Vec::new()], ..Block::default() });
-        let plan = Some(TaskPlan { subjects, iterations: 1, rounds: 1, cpu: false, lasts_ns: 0 });
+        let plan = Some(TaskPlan { subjects, iterations: 1, rounds: 1, ..TaskPlan::default() });
         run.tasks.push(TaskRecord { task: task.clone(), what: String::new(), bytes: None, plan });
         run.subjects.extend(made.iter().map(|(subject, provenance)| SubjectRecord {
             task: task.clone(),

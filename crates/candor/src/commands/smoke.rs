@@ -111,7 +111,7 @@ fn outcome(Task { name: task, .. }: &Task, workers: &Spawn) -> Outcome {
         &Request::Probe { task: task.clone(), seed: 1, without: Vec::new(), watched: false, objects: Vec::new() },
     );
     if !outcome.passed.is_empty() {
-        let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1, cpu: false, lasts_ns: 0 };
+        let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1, ..TaskPlan::default() };
         outcome.ask(
             workers,
             &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0, objects: None },

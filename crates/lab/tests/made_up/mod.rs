@@ -69,7 +69,7 @@ pub(crate) fn made_up(of: MadeUp) -> Run {
     let identity = of.name.bytes().fold(of.seed, |sum, byte| sum.wrapping_mul(257).wrapping_add(byte.into()));
     let mut random = Random::new(identity);
     let subjects = vec![of.baseline.to_owned(), control_of(of.baseline), of.peer.to_owned()];
-    let plan = TaskPlan { subjects: subjects.clone(), iterations: 100, rounds: ROUNDS, cpu: false, lasts_ns: 0 };
+    let plan = TaskPlan { subjects: subjects.clone(), iterations: 100, rounds: ROUNDS, ..TaskPlan::default() };
     let mut blocks = Vec::new();
     for Due { process, padding, seed, .. } in Schedule::new(of.seed, 1, 1, PROCESSES) {
         let mut ns: BTreeMap<String, Vec<u64>> = subjects.iter().map(|name| (name.clone(), Vec::new())).collect();

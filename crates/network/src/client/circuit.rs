@@ -506,6 +506,26 @@ impl Inner {
     }
 }
 
+impl State {
+    /// How many bytes of the stream the machine takes, at least one; it is asked once the link's queue is short.
+    fn poll_room(
+        &self,
+        stream: StreamId,
+        cx: &mut Context<'_>,
+        takes: impl FnOnce(&mut ClientCircuit) -> Result<usize, candor_onion::Error>,
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.link.outbox.poll_room(self.number(), cx));
+        self.with(|inner| match takes(&mut inner.machine) {
+            Ok(0) => {
+                inner.streams.wait_writable(stream, cx);
+                Poll::Pending
+            }
+            Ok(length) => Poll::Ready(Ok(length)),
+            Err(_) => Poll::Ready(Err(inner.gone(inner.streams.reason(stream)))),
+        })
+    }
+}
+
 impl Carrier for State {
     fn poll_receive(&self, stream: StreamId, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.with(|inner| match inner.streams.read(stream, cx, buffer) {
@@ -521,27 +541,11 @@ impl Carrier for State {
     }
 
     fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.link.outbox.poll_room(self.number(), cx));
-        self.with(|inner| match inner.machine.send(stream, bytes, Instant::now()) {
-            Ok(0) => {
-                inner.streams.wait_writable(stream, cx);
-                Poll::Pending
-            }
-            Ok(length) => Poll::Ready(Ok(length)),
-            Err(_) => Poll::Ready(Err(inner.gone(inner.streams.reason(stream)))),
-        })
+        self.poll_room(stream, cx, |machine| machine.send(stream, bytes, Instant::now()))
     }
 
     fn poll_sendable(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        ready!(self.link.outbox.poll_room(self.number(), cx));
-        self.with(|inner| match inner.machine.sendable(stream) {
-            Ok(0) => {
-                inner.streams.wait_writable(stream, cx);
-                Poll::Pending
-            }
-            Ok(length) => Poll::Ready(Ok(length)),
-            Err(_) => Poll::Ready(Err(inner.gone(inner.streams.reason(stream)))),
-        })
+        self.poll_room(stream, cx, |machine| machine.sendable(stream))
     }
 
     fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()> {

@@ -4,18 +4,18 @@ use super::Shared;
 use super::metrics::Count;
 use super::pool::Trial;
 use crate::clock::instant;
-use crate::link::{locked, with_input};
+use crate::link::locked;
 use crate::stream::{Broken, CircuitStream};
 use socket2::SockRef;
-use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncWriteExt, ReadBuf};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::{sleep_until, timeout};
 
+/// Bytes to write to a client at a time. One that takes nothing keeps so many waiting.
+const PIECE: usize = 64 << 10;
 /// How long a connection may take to be closed.
 const LAST_BYTES: Duration = Duration::from_secs(30);
 
@@ -49,7 +49,7 @@ pub(super) async fn carry(
     };
     let down = async {
         loop {
-            let came = next(|cx, buffer| stream.poll_receive(cx, buffer)).await;
+            let came = stream.receive(PIECE).await;
             trial.heard(came.as_ref().is_ok_and(|bytes| !bytes.is_empty()));
             let bytes = came?;
             if bytes.is_empty() {
@@ -84,9 +84,4 @@ async fn idle(used: &Mutex<Instant>, most: Duration) {
         }
         sleep_until(until.into()).await;
     }
-}
-
-/// What comes next; nothing at the end.
-async fn next(mut poll: impl FnMut(&mut Context<'_>, &mut ReadBuf<'_>) -> Poll<io::Result<()>>) -> io::Result<Vec<u8>> {
-    poll_fn(|cx| with_input(|buffer| poll(cx, buffer).map_ok(|()| buffer.filled().to_vec()))).await
 }

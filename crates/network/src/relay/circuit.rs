@@ -333,6 +333,26 @@ impl Circuit {
 /// The circuit as its exit's streams hold it.
 pub(super) struct CircuitEnd(pub(super) Arc<Circuit>);
 
+impl CircuitEnd {
+    /// How many bytes of the stream the machine takes, at least one; it is asked once the link's queue is short.
+    fn poll_room(
+        &self,
+        stream: StreamId,
+        cx: &mut Context<'_>,
+        takes: impl FnOnce(&mut RelayCircuit) -> Result<usize, candor_onion::Error>,
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
+        self.0.with(|inner| match takes(&mut inner.machine) {
+            Ok(0) => {
+                inner.streams.wait_writable(stream, cx);
+                Poll::Pending
+            }
+            Ok(length) => Poll::Ready(Ok(length)),
+            Err(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        })
+    }
+}
+
 impl Carrier for CircuitEnd {
     fn poll_receive(&self, stream: StreamId, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.0.with(|inner| match inner.streams.read(stream, cx, buffer) {
@@ -347,27 +367,11 @@ impl Carrier for CircuitEnd {
     }
 
     fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
-        self.0.with(|inner| match inner.machine.send(stream, bytes, clock::instant()) {
-            Ok(0) => {
-                inner.streams.wait_writable(stream, cx);
-                Poll::Pending
-            }
-            Ok(length) => Poll::Ready(Ok(length)),
-            Err(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-        })
+        self.poll_room(stream, cx, |machine| machine.send(stream, bytes, clock::instant()))
     }
 
     fn poll_sendable(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
-        self.0.with(|inner| match inner.machine.sendable(stream) {
-            Ok(0) => {
-                inner.streams.wait_writable(stream, cx);
-                Poll::Pending
-            }
-            Ok(length) => Poll::Ready(Ok(length)),
-            Err(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-        })
+        self.poll_room(stream, cx, |machine| machine.sendable(stream))
     }
 
     fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()> {

@@ -5,19 +5,16 @@ use super::lookups::NotFound;
 use super::streams::Place;
 use super::{Shared, own};
 use crate::files;
-use crate::link::with_input;
 use crate::policy::host_address;
 use crate::stream::{Broken, CircuitStream};
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::{Begin, Connected, EndReason, Resolve, Resolved};
-use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt, ReadBuf};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -69,7 +66,7 @@ async fn answer(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, questio
     let answer = tokio::select! {
         found = timeout(relay.limits.connect, look_up(&relay, &circuit, question)) => found.unwrap_or(Resolved::Failed { transient: true }),
         // A question brings nothing but its end.
-        _ = next(|cx, buffer| stream.poll_receive(cx, buffer)) => return,
+        _ = stream.receive(PIECE) => return,
         () = place.taken_away() => Resolved::Failed { transient: true },
     };
     // A client that has given up in this moment hears nothing.
@@ -187,7 +184,7 @@ async fn carry(tcp: &mut TcpStream, stream: &CircuitStream, place: &Place) -> En
     };
     let up = async {
         loop {
-            match next(|cx, buffer| stream.poll_receive(cx, buffer)).await {
+            match stream.receive(PIECE).await {
                 Ok(bytes) if bytes.is_empty() => {
                     let _ = timeout(LAST_BYTES, to_target.shutdown()).await;
                     return EndReason::DONE;
@@ -205,17 +202,6 @@ async fn carry(tcp: &mut TcpStream, stream: &CircuitStream, place: &Place) -> En
         reason = down => reason,
         reason = up => reason,
     }
-}
-
-/// What comes next; nothing at the end.
-async fn next(mut poll: impl FnMut(&mut Context<'_>, &mut ReadBuf<'_>) -> Poll<io::Result<()>>) -> io::Result<Vec<u8>> {
-    poll_fn(|cx| {
-        with_input(|buffer| {
-            let mut piece = buffer.take(PIECE);
-            poll(cx, &mut piece).map_ok(|()| piece.filled().to_vec())
-        })
-    })
-    .await
 }
 
 fn reason_of(error: &io::Error) -> EndReason {

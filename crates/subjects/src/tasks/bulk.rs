@@ -9,8 +9,6 @@ use crate::ours::{AUTO, on_links};
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Timed, Turn, Witness};
 use candor_network::{Crypto, HandshakeType};
 use candor_peers::tor_relays::Scheduler;
-use socket2::SockRef;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Seconds that a transfer lasts.
@@ -28,13 +26,14 @@ const BYTES: u64 = 10_000_000;
 pub(super) fn tasks() -> Vec<Task> {
     let layout =
         |circuits, streams| Layout { circuits, streams, handshake: HandshakeType::Hybrid768, crypto: Crypto::Cgo };
+    let mtu = mtu();
     vec![
-        task("relay/bulk/one-stream", "one stream", layout(1, 1)),
-        task("relay/bulk/many-streams", "four circuits with four streams each", layout(4, 4)),
+        task("relay/bulk/one-stream", "one stream", layout(1, 1), &mtu),
+        task("relay/bulk/many-streams", "four circuits with four streams each", layout(4, 4), &mtu),
     ]
 }
 
-fn task(name: &str, over: &str, layout: Layout) -> Task {
+fn task(name: &str, over: &str, layout: Layout, mtu: &str) -> Task {
     let time = time();
     let lasts = match &time {
         Ok(time) if *time >= CLAIMED => format!("{} s", time.as_secs_f64()),
@@ -42,9 +41,8 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
         Err(_) => "no time".to_owned(),
     };
     let what = format!(
-        "ten million bytes at the rate of a transfer of {lasts}, over {over} through three hops on 127.0.0.1 (segments {}) that are processes of their own with one \
-         thread each for cells; the circuits are there, every byte is compared",
-        segments()
+        "ten million bytes at the rate of a transfer of {lasts}, over {over} through three hops on 127.0.0.1 ({mtu}) that are processes of their own with one \
+         thread each for cells; the circuits are there, every byte is compared"
     );
     let made = {
         let time = time.clone();
@@ -62,13 +60,12 @@ fn task(name: &str, over: &str, layout: Layout) -> Task {
     task.entry(tors("+tor1", Scheduler::KistLite, move |whose| made(whose, older)))
 }
 
-/// The size of the loopback network's segments. By itself it is 64 kB, so that whatever is written is less than one: Nagle's algorithm then holds it back
-/// until all before it is acknowledged, which the receiver puts off. No other network is like that.
-fn segments() -> String {
-    let size = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| TcpStream::connect(listener.local_addr()?))
-        .and_then(|stream| SockRef::from(&stream).tcp_mss());
-    size.map_or_else(|_| "of unknown size".to_owned(), |bytes| format!("of {bytes} bytes"))
+/// The loopback network's MTU. By itself it is 64 kB, so that whatever is written is less than a segment: Nagle's algorithm then holds it back until all
+/// before it is acknowledged, which the receiver puts off. No other network is like that. Linux tells it of the namespace that asks only here; `/sys` is
+/// that of the one in which it was mounted.
+fn mtu() -> String {
+    let told = std::fs::read_to_string("/proc/sys/net/ipv6/conf/lo/mtu");
+    told.map_or_else(|_| "unknown MTU".to_owned(), |mtu| format!("MTU {}", mtu.trim()))
 }
 
 /// How long a transfer lasts.
