@@ -5,6 +5,7 @@ mod town;
 use candor_network::{Client, ClientOptions, Crypto, Error, HandshakeType, RelayList, Target};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinSet;
 use town::{Town, client};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,8 +132,18 @@ async fn many_circuits_share_one_link() {
     for _ in 0..20 {
         circuits.push(town.circuit(&client).await);
     }
-    for circuit in &circuits {
-        assert_eq!(town.fetch(circuit, 1000).await, Target::digest(1000));
+    // All at once, so that cells of several come in one read.
+    let port = town.target.address().port();
+    let mut fetches = JoinSet::new();
+    for (circuit, length) in circuits.into_iter().zip(50_000..) {
+        fetches.spawn(async move {
+            let digest = town::fetch(&circuit, port, length).await.unwrap();
+            (circuit, length, digest)
+        });
+    }
+    let fetched = fetches.join_all().await;
+    for (_, length, digest) in &fetched {
+        assert_eq!(*digest, Target::digest(*length));
     }
     let links: Vec<_> = (0..3).map(|index| town.relay(index).counts().links).collect();
     assert_eq!(links, [2, 2, 1], "client–ada, ada–bob, bob–cyd");
